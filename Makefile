@@ -1,0 +1,73 @@
+# Everything that is done with this checkout. A fresh machine needs python3 (3.11 or newer), make and git;
+# `make test-real` and `make oracle` also need Go.
+
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-real lint format types layers generate drift oracle bench clean
+
+help: ## what can be made
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "gpuvet needs Python 3.11 or newer; say which with make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "python3 cannot make virtual environments; on Debian and Ubuntu install python3-venv" >&2; exit 1; }
+
+# Editable installs: what is in the checkout is what runs. The stamps are renewed when the dependencies may have changed.
+$(VENV)/installed: pyproject.toml | $(BIN)/python
+	@echo "installing gpuvet into $(VENV)"
+	@$(PIP) install --editable .
+	@touch $@
+
+# One extra and not a dependency group: pip 23.2, which Python 3.11 brings along, cannot read groups.
+$(VENV)/dev: pyproject.toml | $(BIN)/python
+	@echo "installing gpuvet and what its tests need into $(VENV)"
+	@$(PIP) install --editable '.[dev]'
+	@touch $@ $(VENV)/installed
+
+demo: $(VENV)/installed ## set up, then check examples/, good and broken ones
+	@echo '$$ gpuvet check examples/'
+	@status=0; $(BIN)/gpuvet check examples/ || status=$$?; \
+	if [ $$status -ne 1 ]; then echo "demo: expected exit code 1, since some examples are broken on purpose, but got $$status" >&2; exit 1; fi; \
+	echo; echo "Exit code 1: some of the examples are broken on purpose, and these are the lines. Try: $(BIN)/gpuvet explain RULE"
+
+test: $(VENV)/dev ## the tests that need nothing else
+	@$(BIN)/python -m pytest
+
+test-real: $(VENV)/dev ## the tests that need Go-built components, the network or minutes
+	@command -v go >/dev/null || { echo "test-real builds real components and needs Go (https://go.dev/dl)" >&2; exit 1; }
+	@$(BIN)/python -m pytest -m real
+
+lint: $(VENV)/dev ## ruff: rules and format
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+format: $(VENV)/dev ## ruff: mend what can be mended
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+types: $(VENV)/dev ## mypy --strict
+	@$(BIN)/mypy
+
+layers: $(VENV)/dev ## import-linter: each floor imports only floors below it
+	@$(BIN)/lint-imports --no-cache --no-logo
+
+generate: $(VENV)/dev ## write everything that is generated: compiled rules, schemas, rule pages
+	@$(BIN)/gpuvet generate
+
+drift: $(VENV)/dev ## fail when something generated is not what its source says
+	@$(BIN)/gpuvet generate --check
+
+oracle: $(VENV)/dev ## ask sigs.k8s.io/yaml again what it makes of our YAML cases
+	@command -v go >/dev/null || { echo "oracle builds a small program and needs Go (https://go.dev/dl)" >&2; exit 1; }
+	@$(BIN)/python tests/real/oracle/record.py
+
+bench: $(VENV)/dev ## measure, and write docs/performance.md
+	@$(BIN)/python tests/bench/run.py
+
+clean: ## remove what was built, not the virtual environment
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

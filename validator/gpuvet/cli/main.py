@@ -1,0 +1,25 @@
+"""The command `gpuvet`: finds the subcommand and turns errors into exit codes."""
+
+import argparse
+import sys
+
+from gpuvet import __version__
+from gpuvet.cli import check, generate
+from gpuvet.values.errors import GpuvetError
+
+COMMANDS = (check, generate)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs a command line; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="gpuvet", description="Vets Kubernetes manifests that ask for shared or virtual GPUs.")
+    parser.add_argument("--version", action="version", version=f"gpuvet {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.register(commands)
+    options = parser.parse_args(argv)
+    try:
+        return int(options.run(options))
+    except GpuvetError as error:
+        print(f"gpuvet: {error}", file=sys.stderr)
+        return 2

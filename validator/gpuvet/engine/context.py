@@ -1,0 +1,99 @@
+"""What a run knows of other objects. Three answers: the object, None (known absent), UNKNOWN."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from gpuvet.values.finding import Location
+from gpuvet.values.path import Path
+from gpuvet.values.span import Span
+from gpuvet.values.total import UNKNOWN, Unknown
+
+
+class Fact(NamedTuple):
+    """What is kept of an object that rules look up: its value and where the keys and values of it stand."""
+
+    kind: str
+    namespace: str | None
+    name: str
+    value: dict[str, Any]
+    file: str
+    spans: Mapping[Path, Span]
+
+    def locate(self, path: Path) -> Location:
+        """The place of a path, or of its nearest ancestor that has one."""
+        while path and path not in self.spans:
+            path = path[:-1]
+        return Location(self.file, self.spans.get(path, Span(1, 1, 1, 2)))
+
+
+class Context(Protocol):
+    """Answers questions about other objects."""
+
+    def find(self, kind: str, name: str, namespace: str | None, file: str) -> Fact | Unknown | None:
+        """The object of that identity, seen from `file`; None only when it is known not to exist."""
+
+    def find_all(self, kind: str) -> list[Fact] | Unknown:
+        """All objects of a kind, when the run knows any or the kind is declared complete."""
+
+
+class EmptyContext:
+    """Knows nothing: what one-object engines see."""
+
+    def find(self, kind: str, name: str, namespace: str | None, file: str) -> Fact | Unknown | None:
+        return UNKNOWN
+
+    def find_all(self, kind: str) -> list[Fact] | Unknown:
+        return UNKNOWN
+
+
+class FactContext:
+    """Knows the objects among the inputs, and which kinds were declared complete."""
+
+    def __init__(self, facts: list[Fact], complete: frozenset[str] = frozenset(), default_namespace: str | None = None) -> None:
+        self._by_name: dict[tuple[str, str], list[Fact]] = {}
+        self._by_kind: dict[str, list[Fact]] = {}
+        self._complete = complete
+        self._default = default_namespace
+        for fact in facts:
+            self._by_name.setdefault((fact.kind, fact.name), []).append(fact)
+            self._by_kind.setdefault(fact.kind, []).append(fact)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds about which the context knows anything."""
+        return frozenset(self._by_kind) | self._complete
+
+    def find(self, kind: str, name: str, namespace: str | None, file: str) -> Fact | Unknown | None:
+        found = self._by_name.get((kind, name), [])
+        wanted = namespace or self._default
+        same = [fact for fact in found if (fact.namespace or self._default) == wanted]
+        if not same:
+            open_namespace = wanted is None or any((fact.namespace or self._default) is None for fact in found)
+            return UNKNOWN if kind not in self._complete or (found and open_namespace) else None
+        return _one_of(same, file)
+
+    def find_all(self, kind: str) -> list[Fact] | Unknown:
+        found = self._by_kind.get(kind)
+        return found if found is not None else [] if kind in self._complete else UNKNOWN
+
+
+def _one_of(facts: list[Fact], file: str) -> Fact | Unknown:
+    """Same file before nearest folder; two that still differ leave it unknown."""
+    if len(facts) > 1:
+        facts = sorted(facts, key=lambda fact: -_nearness(fact.file, file))
+        best = _nearness(facts[0].file, file)
+        near = [fact for fact in facts if _nearness(fact.file, file) == best]
+        if any(fact.value != near[0].value for fact in near):
+            return UNKNOWN
+    return facts[0]
+
+
+def _nearness(one: str, other: str) -> int:
+    if one == other:
+        return 1_000_000
+    shared = 0
+    for left, right in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
+        if left != right:
+            break
+        shared += 1
+    return shared

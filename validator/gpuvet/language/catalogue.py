@@ -1,0 +1,89 @@
+"""Loads rule files: `family`, `let` (definitions that all its rules may use), `rules`."""
+
+from pathlib import Path as FilePath
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from gpuvet.language import ir
+from gpuvet.language.expression import ExpressionError
+from gpuvet.language.rule import RuleText
+from gpuvet.manifests.document import Document
+from gpuvet.manifests.reader import read
+from gpuvet.values.errors import ConfigError
+from gpuvet.values.path import Path
+
+
+class LoadedRule(NamedTuple):
+    """A rule, its checks, and where it stands."""
+
+    text: RuleText
+    checks: tuple[ir.Check, ...]
+    file: str
+    line: int
+
+
+def load_rules(path: FilePath, shown_as: str | None = None) -> list[LoadedRule]:
+    """All rules of one file. Raises ConfigError that names file, line and key."""
+    name = shown_as or str(path)
+    document = load_document(path, name)
+    body = document.value
+    if not isinstance(body, dict) or not isinstance(body.get("rules"), list):
+        raise ConfigError(f"{name}:1: a rule file is a mapping with a list of rules")
+    for key in body:
+        if key not in ("family", "title", "let", "rules"):
+            raise ConfigError(f"{name}:{line_of(document, (key,))}: unknown key {key!r}; a rule file has family, title, let, rules")
+    definitions = body.get("let") or {}
+    loaded: list[LoadedRule] = []
+    for index, entry in enumerate(body["rules"]):
+        loaded.append(_load_rule(document, entry, index, definitions, name))
+    seen: dict[str, int] = {}
+    for rule in loaded:
+        if rule.text.id in seen:
+            raise ConfigError(f"{name}:{rule.line}: rule {rule.text.id} stands at line {seen[rule.text.id]} too; ids are never reused")
+        seen[rule.text.id] = rule.line
+    return loaded
+
+
+def load_document(path: FilePath, name: str) -> Document:
+    """The one document of a YAML file. Raises ConfigError."""
+    try:
+        reading = read(path.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"{name}: cannot be read: {error.strerror}") from None
+    problems = (*reading.problems, *(problem for document in reading.documents for problem in document.problems))
+    if problems:
+        raise ConfigError(f"{name}:{problems[0].span.line}:{problems[0].span.column}: {problems[0].message}")
+    if len(reading.documents) != 1:
+        raise ConfigError(f"{name}: holds {len(reading.documents)} documents and should hold one")
+    return reading.documents[0]
+
+
+def line_of(document: Document, path: Path) -> int:
+    """The line of the nearest existing key or value."""
+    while path:
+        span = document.key_span(path) or document.value_span(path)
+        if span is not None:
+            return span.line
+        path = path[:-1]
+    return document.line
+
+
+def _load_rule(document: Document, entry: Any, index: int, definitions: dict[str, str], name: str) -> LoadedRule:
+    here: Path = ("rules", index)
+    if isinstance(entry, dict) and "true" in entry:  # `on:` is a boolean to Kubernetes' YAML
+        entry = {"on" if key == "true" else key: value for key, value in entry.items()}
+    identity = entry.get("id", "?") if isinstance(entry, dict) else "?"
+    try:
+        rule = RuleText.model_validate(entry)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = tuple(part for part in first["loc"] if part != "constraint")
+        line = line_of(document, (*here, *where))
+        message = str(first["msg"]).removeprefix("Value error, ")
+        raise ConfigError(f"{name}:{line}: rule {identity}: {'.'.join(map(str, where)) or 'rule'}: {message}") from None
+    try:
+        checks = rule.lower(definitions)
+    except (ExpressionError, ValueError, KeyError) as error:
+        raise ConfigError(f"{name}:{line_of(document, here)}: rule {identity}: {error}") from None
+    return LoadedRule(rule, checks, name, line_of(document, here))

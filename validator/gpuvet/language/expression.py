@@ -1,0 +1,451 @@
+"""The condition language of rules: a subset of CEL's syntax with our total semantics, parsed to the IR.
+
+    has(annotation('tensor-fusion.ai/workload')) && annotation('tensor-fusion.ai/generate-workload') == 'true'
+    containers().exists(c, quantity(asked(c, 'koordinator.sh/gpu-core')) > 100)
+
+Operators: || && ! == != < <= > >= in + - * / % ?: . [] ().  Macros on lists and maps: exists, all, filter, map; over a map the
+variable is the value and key(v) its key. The functions are in `FUNCTIONS` and documented in docs/writing-rules.md.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from gpuvet.language import ir
+from gpuvet.values.errors import ConfigError
+from gpuvet.values.quantity import NANOS, parse_quantity
+
+
+class ExpressionError(ConfigError):
+    """An expression is malformed; `column` is 1-based within its text."""
+
+    def __init__(self, message: str, column: int) -> None:
+        super().__init__(message)
+        self.column = column
+
+
+class Scope(NamedTuple):
+    """What names mean: the subject, definitions (`let`), and bound variables."""
+
+    subject: str
+    definitions: Mapping[str, ir.Expr]
+    variables: frozenset[str]
+
+    def bind(self, name: str) -> "Scope":
+        """The scope in which `name` is a variable."""
+        return self._replace(variables=self.variables | {name})
+
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?P<number>[0-9]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"""
+    r"""|(?P<op>\|\||&&|==|!=|<=|>=|[-+*/%!<>?:.,()\[\]]))"""
+)
+_MACROS = ("exists", "all", "filter", "map")
+
+
+def parse(text: str, scope: Scope) -> ir.Expr:
+    """Raises ExpressionError when the text is not an expression or means nothing in `scope`."""
+    parser = _Parser(text, scope)
+    expr = parser.ternary(scope)
+    if parser.kind is not None:
+        raise parser.error(f"unexpected {parser.word!r}")
+    return expr
+
+
+def parse_template(text: str, scope: Scope) -> ir.Template:
+    """Text with expressions in braces: `request {annotation('k')} is above {limit}`. `{{` and `}}` are literal braces."""
+    parts: list[str | ir.Expr] = []
+    literal = ""
+    position = 0
+    while position < len(text):
+        char = text[position]
+        if char in "{}" and text[position : position + 2] == char * 2:
+            literal += char
+            position += 2
+        elif char == "{":
+            end = _closing(text, position)
+            if literal:
+                parts.append(literal)
+                literal = ""
+            parts.append(parse(text[position + 1 : end], scope))
+            position = end + 1
+        else:
+            literal += char
+            position += 1
+    if literal:
+        parts.append(literal)
+    return tuple(parts)
+
+
+def _closing(text: str, start: int) -> int:
+    quote = ""
+    for position in range(start + 1, len(text)):
+        char = text[position]
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char == "}":
+            return position
+    raise ExpressionError("a { has no closing }", start + 1)
+
+
+class _Parser:
+    def __init__(self, text: str, scope: Scope) -> None:
+        self.text = text
+        self.position = 0
+        self.kind: str | None = None
+        self.word = ""
+        self.start = 0
+        self.advance()
+
+    def error(self, message: str) -> ExpressionError:
+        return ExpressionError(f"{message} at column {self.start + 1} of {self.text!r}", self.start + 1)
+
+    def advance(self) -> str:
+        word = self.word
+        match = _TOKEN.match(self.text, self.position)
+        if match is None:
+            rest = self.text[self.position :]
+            self.start = self.position + len(rest) - len(rest.lstrip())
+            self.kind, self.word = None, ""
+            if rest.strip():
+                raise self.error(f"cannot read {rest.strip()[:10]!r}")
+            return word
+        self.position = match.end()
+        self.kind = match.lastgroup
+        self.word = match[self.kind or 0]
+        self.start = match.start(self.kind or 0)
+        return word
+
+    def take(self, *words: str) -> str | None:
+        if self.kind == "op" and self.word in words or self.kind == "name" and self.word in words:
+            return self.advance()
+        return None
+
+    def expect(self, word: str) -> None:
+        if self.take(word) is None:
+            raise self.error(f"expected {word!r}")
+
+    def ternary(self, scope: Scope) -> ir.Expr:
+        test = self.either(scope)
+        if self.take("?"):
+            then = self.ternary(scope)
+            self.expect(":")
+            return ir.If(test, then, self.ternary(scope))
+        return test
+
+    def either(self, scope: Scope) -> ir.Expr:
+        parts = [self.both(scope)]
+        while self.take("||"):
+            parts.append(self.both(scope))
+        return parts[0] if len(parts) == 1 else ir.Or(tuple(parts))
+
+    def both(self, scope: Scope) -> ir.Expr:
+        parts = [self.relation(scope)]
+        while self.take("&&"):
+            parts.append(self.relation(scope))
+        return parts[0] if len(parts) == 1 else ir.And(tuple(parts))
+
+    def relation(self, scope: Scope) -> ir.Expr:
+        left = self.sum(scope)
+        op = self.take("==", "!=", "<", "<=", ">", ">=", "in")
+        if op is None:
+            return left
+        right = self.sum(scope)
+        if op == "in":
+            return ir.Member(left, right)
+        if op in ("==", "!="):
+            left, right = unify(left, right)
+            equal = ir.Equal(left, right)
+            return equal if op == "==" else ir.Not(equal)
+        return self.checked(lambda: compare(op, left, right))
+
+    def sum(self, scope: Scope) -> ir.Expr:
+        left = self.product(scope)
+        while op := self.take("+", "-"):
+            right = self.product(scope)
+            left = self.checked(lambda: arithmetic(op, left, right))  # noqa: B023
+        return left
+
+    def product(self, scope: Scope) -> ir.Expr:
+        left = self.unary(scope)
+        while op := self.take("*", "/", "%"):
+            right = self.unary(scope)
+            left = self.checked(lambda: arithmetic(op, left, right))  # noqa: B023
+        return left
+
+    def checked(self, build: Callable[[], ir.Expr]) -> ir.Expr:
+        try:
+            return build()
+        except ValueError as error:
+            raise self.error(str(error)) from None
+
+    def unary(self, scope: Scope) -> ir.Expr:
+        if self.take("!"):
+            return ir.Not(self.unary(scope))
+        if self.take("-"):
+            if self.kind != "number":
+                raise self.error("expected a number")
+            return ir.Constant(-int(self.advance()))
+        return self.postfix(scope)
+
+    def postfix(self, scope: Scope) -> ir.Expr:
+        expr = self.primary(scope)
+        while True:
+            if self.take("["):
+                key = self.ternary(scope)
+                self.expect("]")
+                expr = ir.Get(expr, key)
+            elif self.take("."):
+                if self.kind != "name":
+                    raise self.error("expected a name")
+                name = self.advance()
+                if not self.take("("):
+                    expr = ir.Get(expr, ir.Constant(name))
+                elif name in _MACROS:
+                    expr = self.macro(name, expr, scope)
+                else:
+                    expr = self.call(name, [expr, *self.arguments(scope)], scope)
+            else:
+                return expr
+
+    def macro(self, name: str, of: ir.Expr, scope: Scope) -> ir.Expr:
+        if self.kind != "name":
+            raise self.error("expected a variable")
+        var = self.advance()
+        self.expect(",")
+        body = self.ternary(scope.bind(var))
+        self.expect(")")
+        return ir.Quantified(name, var, of, body)  # type: ignore[arg-type]
+
+    def arguments(self, scope: Scope) -> list[ir.Expr]:
+        found: list[ir.Expr] = []
+        while not self.take(")"):
+            if found:
+                self.expect(",")
+            found.append(self.ternary(scope))
+        return found
+
+    def call(self, name: str, arguments: list[ir.Expr], scope: Scope) -> ir.Expr:
+        function = FUNCTIONS.get(name)
+        if function is None:
+            raise self.error(f"there is no function {name!r}")
+        try:
+            return function(scope, *arguments)
+        except TypeError:
+            raise self.error(f"{name} does not take {len(arguments)} arguments") from None
+        except ValueError as error:
+            raise self.error(f"{name}: {error}") from None
+
+    def primary(self, scope: Scope) -> ir.Expr:
+        if self.take("("):
+            expr = self.ternary(scope)
+            self.expect(")")
+            return expr
+        if self.take("["):
+            items: list[Any] = []
+            while not self.take("]"):
+                if items:
+                    self.expect(",")
+                item = self.ternary(scope)
+                if not isinstance(item, ir.Constant):
+                    raise self.error("a list holds constants only")
+                items.append(item.value)
+            return ir.Constant(tuple(items))
+        if self.kind == "text":
+            return ir.Constant(_unquote(self.advance()))
+        if self.kind == "number":
+            return ir.Constant(int(self.advance()))
+        if self.kind == "name":
+            name = self.advance()
+            if self.take("("):
+                if name == "key":
+                    return self.key_of(scope)
+                return self.call(name, self.arguments(scope), scope)
+            return self.name(name, scope)
+        raise self.error("expected a value" if self.kind else "the expression ends too early")
+
+    def key_of(self, scope: Scope) -> ir.Expr:
+        name = self.advance()
+        self.expect(")")
+        if name not in scope.variables:
+            raise self.error(f"key() takes a bound variable, and {name!r} is none")
+        return ir.KeyOf(name)
+
+    def name(self, name: str, scope: Scope) -> ir.Expr:
+        if name in scope.variables:
+            return ir.Name(name)
+        if name in ("true", "false", "null"):
+            return ir.Constant({"true": True, "false": False, "null": None}[name])
+        if name in ("self", "pod", "object", "template"):
+            if name in ("pod", "template") and scope.subject not in ("pod", "container"):
+                raise self.error(f"there is no {name} in a rule on: {scope.subject}")
+            return ir.Root(name)  # type: ignore[arg-type]
+        if name in scope.definitions:
+            return scope.definitions[name]
+        raise self.error(f"unknown name {name!r}")
+
+
+def _unquote(text: str) -> str:
+    return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]) if m[1] in "nt'\"\\" else m[0], text[1:-1])
+
+
+def unify(left: ir.Expr, right: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
+    """Lets an integer constant stand beside a quantity, and a text constant beside a quantity or version."""
+    types = {ir.type_of(left), ir.type_of(right)}
+    if "quantity" in types:
+        return _as_quantity(left), _as_quantity(right)
+    if "version" in types:
+        return _as_version(left), _as_version(right)
+    return left, right
+
+
+def _as_quantity(expr: ir.Expr) -> ir.Expr:
+    match expr:
+        case ir.Constant(value=bool() | None):
+            return expr
+        case ir.Constant(value=int() as number):
+            return ir.Amount(number * NANOS)
+        case ir.Constant(value=str() as text) if (nanos := parse_quantity(text)) is not None:
+            return ir.Amount(nanos)
+    return expr if ir.type_of(expr) == "quantity" else ir.QuantityOf(expr)
+
+
+def _as_version(expr: ir.Expr) -> ir.Expr:
+    return expr if ir.type_of(expr) == "version" else ir.VersionOf(expr)
+
+
+def compare(op: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    """Raises ValueError when the two sides cannot be ordered."""
+    left, right = unify(left, right)
+    types = {ir.type_of(left), ir.type_of(right)}
+    if len(types) > 1 or not types & {"quantity", "integer", "version"}:
+        raise ValueError(f"{op} compares quantity(), int() or version() of something, not {' and '.join(sorted(types))}")
+    return ir.Compare(op, left, right)  # type: ignore[arg-type]
+
+
+def arithmetic(op: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    """Raises ValueError when the operands are no numbers, or quantities that are to be multiplied."""
+    left, right = unify(left, right)
+    types = {ir.type_of(left), ir.type_of(right)}
+    if types == {"integer"} or types == {"quantity"} and op in "+-":
+        return ir.Arithmetic(op, left, right)  # type: ignore[arg-type]
+    raise ValueError(f"{op} takes int() values" + (" or quantity() values" if op in "+-" else ""))
+
+
+def _path(base: ir.Expr, *keys: str) -> ir.Expr:
+    for key in keys:
+        base = ir.Get(base, ir.Constant(key))
+    return base
+
+
+def _metadata(scope: Scope) -> ir.Expr:
+    if scope.subject == "metadata":
+        return ir.Root("self")
+    return _path(ir.Root("pod" if scope.subject in ("pod", "container") else "self"), "metadata")
+
+
+def _annotation(scope: Scope, key: ir.Expr) -> ir.Expr:
+    return ir.Get(_path(_metadata(scope), "annotations"), key)
+
+
+def _label(scope: Scope, key: ir.Expr) -> ir.Expr:
+    return ir.Get(_path(_metadata(scope), "labels"), key)
+
+
+def _limit(scope: Scope, *arguments: ir.Expr, which: str = "limits") -> ir.Expr:
+    container, key = arguments if len(arguments) == 2 else (ir.Root("self"), *arguments)
+    return ir.Get(_path(container, "resources", which), key)
+
+
+def _request(scope: Scope, *arguments: ir.Expr) -> ir.Expr:
+    return _limit(scope, *arguments, which="requests")
+
+
+def _asked(scope: Scope, *arguments: ir.Expr) -> ir.Expr:
+    limit = _limit(scope, *arguments)
+    return ir.If(ir.Present(limit), limit, _request(scope, *arguments))
+
+
+def _containers(scope: Scope) -> ir.Expr:
+    spec = _path(ir.Root("pod"), "spec")
+    return ir.Concat((_path(spec, "initContainers"), _path(spec, "containers")))
+
+
+def _text_constant(expr: ir.Expr) -> str:
+    if not isinstance(expr, ir.Constant) or not isinstance(expr.value, str):
+        raise ValueError("takes a text in quotes")
+    return expr.value
+
+
+def _find(scope: Scope, kind: ir.Expr, name: ir.Expr, namespace: ir.Expr = ir.ABSENT) -> ir.Expr:
+    return ir.Find(_text_constant(kind), name, namespace)
+
+
+def _matches(scope: Scope, of: ir.Expr, pattern: ir.Expr) -> ir.Expr:
+    if isinstance(pattern, ir.Constant):
+        try:
+            re.compile(_text_constant(pattern), re.ASCII)
+        except re.error as error:
+            raise ValueError(f"bad regular expression: {error}") from None
+    return ir.Matches(of, pattern)
+
+
+def _integer(scope: Scope, of: ir.Expr) -> ir.Expr:
+    return ir.IntegerOf(of)
+
+
+def _is(type_name: str) -> Callable[..., ir.Expr]:
+    return lambda scope, of: ir.IsType(of, type_name)
+
+
+def _text(op: str) -> Callable[..., ir.Expr]:
+    if op in ("trim", "lower"):
+        return lambda scope, of: ir.Text(op, of)
+    return lambda scope, of, argument: ir.Text(op, of, argument)
+
+
+FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
+    "has": lambda scope, of: ir.Present(of),
+    "annotation": _annotation,
+    "label": _label,
+    "limit": _limit,
+    "request": _request,
+    "asked": _asked,
+    "containers": _containers,
+    "podSum": lambda scope, key: ir.PodSum(key),
+    "effective": lambda scope, name: ir.Effective(_text_constant(name)),
+    "source": lambda scope, name: ir.Source(_text_constant(name)),
+    "find": _find,
+    "findAll": lambda scope, kind: ir.FindAll(_text_constant(kind)),
+    "param": lambda scope, name: ir.Param(_text_constant(name)),
+    "fact": lambda scope, name: ir.Fact(_text_constant(name)),
+    "quantity": lambda scope, of: _as_quantity(of),
+    "isQuantity": lambda scope, of: ir.Present(_as_quantity(of)),
+    "int": _integer,
+    "isInt": lambda scope, of: ir.Present(_integer(scope, of)),
+    "version": lambda scope, of: _as_version(of),
+    "isVersion": lambda scope, of: ir.Present(_as_version(of)),
+    "isText": _is("text"),
+    "isNumber": _is("number"),
+    "isBool": _is("bool"),
+    "isMap": _is("map"),
+    "isList": _is("list"),
+    "matches": _matches,
+    "size": lambda scope, of: ir.Size(of),
+    "sum": lambda scope, of: ir.Fold("sum", of),
+    "max": lambda scope, of: ir.Fold("max", of),
+    "min": lambda scope, of: ir.Fold("min", of),
+    "concat": lambda scope, *parts: ir.Concat(parts),
+    "split": _text("split"),
+    "trim": _text("trim"),
+    "lower": _text("lower"),
+    "startsWith": _text("startsWith"),
+    "endsWith": _text("endsWith"),
+    "contains": _text("contains"),
+    "nearest": lambda scope, of, among: ir.Nearest(of, among),
+    "json": lambda scope, of: ir.Parsed(of, "json"),
+    "yaml": lambda scope, of: ir.Parsed(of, "yaml"),
+    "either": lambda scope, left, right: ir.If(ir.Present(left), left, right),
+}

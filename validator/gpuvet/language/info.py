@@ -1,0 +1,71 @@
+"""What is known of a rule without its constraint: read off the rule and its checks."""
+
+from gpuvet.language import ir
+from gpuvet.language.catalogue import LoadedRule
+from gpuvet.values.rule import RuleInfo
+
+def rule_info(rule: LoadedRule, module: str) -> RuleInfo:
+    """The rule without its constraint."""
+    text = rule.text
+    parts = [part for check in rule.checks for expr in _expressions(check) for part in ir.walk(expr)]
+    finds = sorted({part.kind for part in parts if isinstance(part, ir.Find | ir.FindAll)} | set(_effective_kinds(parts)))
+    platform = (text.platform.name, text.platform.versions, text.platform.unnamed) if text.platform else None
+    reason = _no_export(text.sees, parts)
+    return RuleInfo(
+        id=text.id,
+        name=text.name,
+        vocabulary=VOCABULARIES.get(text.family, "own"),
+        severity=text.severity,
+        consequence=text.consequence,
+        kind=text.kind,
+        on=text.on,
+        sees=text.sees,
+        keys=text.trigger.keys,
+        kinds=text.trigger.kinds,
+        names=text.trigger.names,
+        images=text.trigger.images,
+        why=" ".join(text.why.split()),
+        implements=text.implements,
+        sources=text.sources,
+        supersedes=text.supersedes,
+        platform=platform,
+        parameters=text.parameters,
+        finds=tuple(finds),
+        exports={"cel": reason or True, "rego": reason or True},
+        function=f"{module}:{text.id}",
+    )
+
+
+VOCABULARIES = {
+    "K8S": "kubernetes",
+    "TF": "tensor-fusion",
+    "KM": "koordinator-metax",
+    "QG": "qgpu",
+    "PL": "placement",
+    "VJ": "volcano",
+    "IN": "input",
+}
+"""Family letters -> vocabulary."""
+
+
+def _effective_kinds(parts: list[ir.Expr]) -> list[str]:
+    return ["WorkloadProfile"] if any(isinstance(part, ir.Effective | ir.Source) for part in parts) else []
+
+
+def _no_export(sees: str, parts: list[ir.Expr]) -> str | None:
+    """Why the rule cannot be exported to a one-object engine, or None."""
+    if sees == "text":
+        return "judges who wrote a key, which only the text shows"
+    for part in parts:
+        match part:
+            case ir.Find(kind) | ir.FindAll(kind):
+                return f"needs another object ({kind})"
+            case ir.Parsed():
+                return "reads YAML or JSON inside a text"
+            case ir.Python(_, _, reason):
+                return reason
+    return None
+
+
+def _expressions(check: ir.Check) -> list[ir.Expr]:
+    return [check.when, check.at, *(of for _, of in check.each)]

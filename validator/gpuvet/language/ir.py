@@ -1,0 +1,375 @@
+"""The narrow waist of the rule language: constraint kinds lower to these few operators, printers know only them.
+
+Every operator is total. What is absent, malformed or out of range is the value *absent*; a comparison with it is false; nothing
+raises. `null` is absent, as in the Kubernetes API. There are four types of number-like values: integers, quantities (exact, in
+nanos), versions; they are compared only with their own type (`type_of`).
+"""
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal as Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """Any expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Expr):
+    """A JSON value written in the rule. Lists and maps are kept as tuples of (hashable) parts by `constant`."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Amount(Expr):
+    """A quantity written in the rule, in nanos."""
+
+    nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class Root(Expr):
+    """Where a path starts: `self` (the subject), `pod` (metadata and spec of the Pod template), `object`, `template`."""
+
+    name: Choice["self", "pod", "object", "template"]
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Expr):
+    """A variable bound by `each` or by a quantifier."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyOf(Expr):
+    """The key (or index) under which the variable's value stands in what it was drawn from."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Get(Expr):
+    """A member of a map, or an item of a list; absent when there is none."""
+
+    base: Expr
+    key: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Effective(Expr):
+    """A field of the Pod's effective configuration (resolve/)."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Expr):
+    """The name of the source that won an effective field: `annotation`, `profile`, `quota`, `default` ...; absent without value."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Find(Expr):
+    """Another object: absent when known not to exist, unknown when the run cannot tell. `namespace` may be absent."""
+
+    kind: str
+    name: Expr
+    namespace: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class FindAll(Expr):
+    """All known objects of a kind, as a list; unknown when the run knows none and the kind is not declared complete."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Param(Expr):
+    """A parameter of the rule, set by the bundle or the configuration."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fact(Expr):
+    """A dated table of rules/facts/."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Present(Expr):
+    """Whether there is a value."""
+
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class IsType(Expr):
+    """Whether the value has a JSON type: text, number, integer, bool, map, list."""
+
+    of: Expr
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Equal(Expr):
+    """JSON equality; absent equals only absent."""
+
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Expr):
+    """Whether a value stands in a list, or a text is a key of a map."""
+
+    item: Expr
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Expr):
+    """Order of two integers, two quantities or two versions; false when either is absent."""
+
+    op: Choice["<", "<=", ">", ">="]
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Matches(Expr):
+    """Whether the whole text matches a regular expression of the RE2 subset; false for what is no text."""
+
+    of: Expr
+    pattern: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Expr):
+    """The opposite."""
+
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class And(Expr):
+    """All of them."""
+
+    parts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Expr):
+    """Any of them."""
+
+    parts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class If(Expr):
+    """One of two values."""
+
+    test: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class QuantityOf(Expr):
+    """Text or number as a quantity; absent when malformed."""
+
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerOf(Expr):
+    """Text of decimal digits with an optional sign, or a JSON integer, or a whole quantity, within int64; else absent."""
+
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class VersionOf(Expr):
+    """Text as a version; absent when malformed."""
+
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic(Expr):
+    """Integers: + - * / % (floored, absent when divided by zero). Quantities: + -. Absent when either side is."""
+
+    op: Choice["+", "-", "*", "/", "%"]
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Fold(Expr):
+    """Sum, largest or smallest of a list of numbers; absent items do not count; the sum of none is zero, the others absent."""
+
+    op: Choice["sum", "max", "min"]
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class PodSum(Expr):
+    """What the scheduler counts for a resource key over the whole Pod, as a quantity (k8s component-helpers PodRequests)."""
+
+    key: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified(Expr):
+    """exists, all, filter or map over the items of a list or the entries of a map; `var` is bound to the value."""
+
+    op: Choice["exists", "all", "filter", "map"]
+    var: str
+    of: Expr
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Concat(Expr):
+    """Several lists (or maps' values) after each other."""
+
+    parts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Size(Expr):
+    """Characters of a text, items of a list or entries of a map; zero for anything else."""
+
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Expr):
+    """split (by a text: a list), trim, lower, startsWith, endsWith, contains; absent or false for what is no text."""
+
+    op: str
+    of: Expr
+    argument: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest(Expr):
+    """The member of a list that a text was probably meant to be, for messages and fixes; absent when none is near."""
+
+    of: Expr
+    among: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed(Expr):
+    """The value of JSON or YAML inside a text; absent when it does not parse. Offline only."""
+
+    of: Expr
+    format: Choice["json", "yaml"]
+
+
+@dataclass(frozen=True, slots=True)
+class Python(Expr):
+    """A finding list computed by code that no small expression can replace (graph search, text of the file). Offline only."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+    reason: str
+
+
+Template = tuple[str | Expr, ...]
+"""Text with holes."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditPlan:
+    """`set` a scalar, `rename` a key, or `quote` a scalar at the place of `at`."""
+
+    op: Choice["set", "rename", "quote"]
+    at: Expr
+    value: Expr = Constant(None)
+
+
+@dataclass(frozen=True, slots=True)
+class FixPlan:
+    """What a fix will say and change."""
+
+    title: Template
+    safe: bool = False
+    edits: tuple[EditPlan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One way to break a rule: for each binding, when `when` holds, a finding stands at `at`."""
+
+    when: Expr
+    at: Expr
+    message: Template
+    each: tuple[tuple[str, Expr], ...] = ()
+    expected: Template | None = None
+    actual: Expr | None = None
+    related: tuple[tuple[Expr, Template], ...] = ()
+    fix: FixPlan | None = None
+    on_key: bool = field(default=False)
+    """Point at the key instead of its value."""
+
+
+ABSENT = Constant(None)
+
+
+def children(expr: Expr) -> list[Expr]:
+    """The expressions directly inside."""
+    found: list[Expr] = []
+    for slot in fields(expr):
+        value = getattr(expr, slot.name)
+        if isinstance(value, Expr):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found.extend(part for part in value if isinstance(part, Expr))
+    return found
+
+
+def walk(expr: Expr) -> list[Expr]:
+    """The expression and everything inside it."""
+    found = [expr]
+    for child in children(expr):
+        found.extend(walk(child))
+    return found
+
+
+def type_of(expr: Expr) -> str:
+    """`quantity`, `integer`, `version`, `bool`, `list` or `any`."""
+    match expr:
+        case Amount() | QuantityOf() | PodSum():
+            return "quantity"
+        case IntegerOf() | Size():
+            return "integer"
+        case VersionOf():
+            return "version"
+        case Constant(value=bool()):
+            return "bool"
+        case Constant(value=int()):
+            return "integer"
+        case Present() | IsType() | Equal() | Member() | Compare() | Matches() | Not() | And() | Or():
+            return "bool"
+        case Quantified(op="exists" | "all"):
+            return "bool"
+        case Quantified(op="map", body=body):
+            return type_of(body)
+        case Quantified(of=of) | Fold(of=of):
+            return type_of(of)
+        case Arithmetic(left=left):
+            return type_of(left)
+        case If(then=then, otherwise=otherwise):
+            return type_of(then) if type_of(then) != "any" else type_of(otherwise)
+        case Text(op="startsWith" | "endsWith" | "contains"):
+            return "bool"
+        case Concat(parts=parts) if parts:
+            return type_of(parts[0])
+    return "any"

@@ -1,0 +1,21 @@
+"""Users' own rule files: the same YAML as ours, printed by the same printer, run from memory."""
+
+from pathlib import Path as FilePath
+from typing import Any
+
+from gpuvet.language.catalogue import load_rules
+from gpuvet.language.info import rule_info
+from gpuvet.language.printers.python import IMPORTS, print_rule
+from gpuvet.values.rule import RuleInfo
+
+
+def load_own_rules(files: list[FilePath]) -> list[tuple[RuleInfo, Any]]:
+    """Each rule with its function. Raises ConfigError that names file, line and key."""
+    loaded = []
+    for file in files:
+        for rule in load_rules(file):
+            namespace: dict[str, Any] = {}
+            source = IMPORTS + "\n\n" + print_rule(rule.text.id, rule.text.name, rule.checks)
+            exec(compile(source, f"<rule {rule.text.id} of {file}>", "exec"), namespace)
+            loaded.append((rule_info(rule, str(file)), namespace[rule.text.id]))
+    return loaded

@@ -1,0 +1,102 @@
+"""All models in one place: what tables, schemas and documents are generated from."""
+
+from typing import Final
+
+from pydantic import BaseModel
+
+from gpuvet.models import (
+    foreign,
+    koordinator_keys,
+    koordinator_objects,
+    koordinator_shapes,
+    metax,
+    native,
+    placement,
+    qgpu,
+    tensor_fusion_keys,
+    tensor_fusion_objects,
+    volcano_keys,
+    volcano_objects,
+)
+from gpuvet.models.base import KeySet
+from gpuvet.models.structures import CustomResource
+
+KEY_SETS: Final[tuple[type[KeySet], ...]] = (
+    tensor_fusion_keys.TensorFusionPodAnnotations,
+    tensor_fusion_keys.TensorFusionOldPodAnnotations,
+    tensor_fusion_keys.TensorFusionPodLabels,
+    tensor_fusion_keys.TensorFusionOperatorPodAnnotations,
+    tensor_fusion_keys.TensorFusionOperatorLabels,
+    tensor_fusion_keys.TensorFusionOperatorObjectAnnotations,
+    tensor_fusion_keys.TensorFusionNodeTaints,
+    tensor_fusion_keys.TensorFusionOperatorResources,
+    koordinator_keys.KoordinatorResources,
+    koordinator_keys.HuaweiResources,
+    koordinator_keys.CambriconResources,
+    koordinator_keys.KoordinatorBatchResources,
+    koordinator_keys.KoordinatorDeprecatedResources,
+    koordinator_keys.KoordinatorDeviceLabels,
+    koordinator_keys.KoordinatorIsolationLabels,
+    koordinator_keys.KoordinatorDeprecatedLabels,
+    koordinator_keys.KoordinatorPodAnnotations,
+    koordinator_keys.KoordinatorDeviceAnnotations,
+    koordinator_keys.KoordinatorSchedulerAnnotations,
+    koordinator_keys.KoordinatorPodLabels,
+    koordinator_keys.KoordinatorGangAnnotations,
+    koordinator_keys.KoordinatorQuotaLabels,
+    koordinator_keys.KoordinatorQuotaAnnotations,
+    metax.MetaxResources,
+    metax.MetaxPodAnnotations,
+    metax.MetaxSchedulerAnnotations,
+    qgpu.QgpuResources,
+    qgpu.QgpuNodeLabels,
+    qgpu.QgpuPodAnnotations,
+    placement.PlacementLabels,
+    placement.ControlPlaneTaints,
+    placement.GpuFeatureLabels,
+    volcano_keys.VolcanoAnnotations,
+    volcano_keys.VolcanoControllerAnnotations,
+    volcano_keys.VolcanoPodLabels,
+    native.WholeCardResources,
+    foreign.HamiMetaxResources,
+    foreign.HamiPodAnnotations,
+    foreign.HamiLocks,
+    foreign.HamiLabels,
+    foreign.VcudaResources,
+    foreign.ElasticGpuResources,
+    foreign.ElasticGpuPodAnnotations,
+    foreign.VolcanoVgpuResources,
+)
+"""Every family of keys."""
+
+RESOURCES: Final[dict[str, type[CustomResource]]] = {
+    "WorkloadProfile": tensor_fusion_objects.WorkloadProfile,
+    "TensorFusionWorkload": tensor_fusion_objects.TensorFusionWorkload,
+    "GPUResourceQuota": tensor_fusion_objects.GPUResourceQuota,
+    "Device": koordinator_objects.Device,
+    "ElasticQuota": koordinator_objects.ElasticQuota,
+    "GPU": qgpu.ElasticGpu,
+    "VolcanoJob": volcano_objects.VolcanoJob,
+    "VolcanoCronJob": volcano_objects.VolcanoCronJob,
+}
+"""Objects of CRDs, by the name that tables call them by."""
+
+SHAPES: Final[dict[str, type[BaseModel]]] = {
+    "MetaxDeviceConfig": metax.MetaxDeviceConfig,
+    "ClusterConfig": metax.ClusterConfig,
+    "NodesConfig": metax.NodesConfig,
+    "AllocatedSgpus": metax.AllocatedSgpus,
+    "DeviceAllocateHint": koordinator_shapes.DeviceAllocateHint,
+    "DeviceJointAllocate": koordinator_shapes.DeviceJointAllocate,
+    "GpuPartitionSpec": koordinator_shapes.GpuPartitionSpec,
+    "GpuPartitionTable": koordinator_shapes.GpuPartitionTable,
+    "DeviceAllocated": koordinator_shapes.DeviceAllocated,
+    "GpuSharedResourceTemplates": koordinator_shapes.GpuSharedResourceTemplates,
+}
+"""ConfigMaps with known data, and what JSON or YAML texts hold, by the model's name."""
+
+EMBEDDED_YAML: Final[dict[str, dict[str, str]]] = {
+    "metax-device-config": {"cluster-config": "ClusterConfig", "nodes-config": "NodesConfig"},
+    "gpu-shared-resource-templates": {"data.yaml": "GpuSharedResourceTemplates"},
+}
+"""ConfigMap name and data key of YAML texts, with the shape inside."""

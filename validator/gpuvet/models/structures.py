@@ -1,0 +1,363 @@
+"""How objects are declared: a `Structure` is a mapping with known members, and each attribute is one of them.
+
+`Structure`s are CRDs and their parts, ConfigMaps with known data, and the JSON or YAML that some annotations hold.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import NoneType
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from gpuvet.models.base import ModelError, Problem, problems_of
+from gpuvet.models.scalars import INT32, INT64, LabelValue, Scalar, Text, ValueType
+
+Scope = Literal["Namespaced", "Cluster"]
+
+
+class Removed(NamedTuple):
+    """A member that people still write although the schema has it no more, or never had it."""
+
+    replaced_by: str
+    """Name of the member beside it to write instead; empty when nothing replaces it."""
+    note: str
+    since: str = ""
+    """First version that had it; empty when none ever did."""
+    until: str = ""
+    """First version without it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """What is known about one member of a structure."""
+
+    type: ValueType
+    description: str = ""
+    required: bool = False
+    """The schema demands it wherever its parent stands."""
+    needed: bool = False
+    """The schema lets it be missing, yet what reads it fails then."""
+    enforced: bool = True
+    """The API server checks values, pattern and bounds; otherwise only that it is a text or number at all."""
+    values: tuple[str, ...] = ()
+    pattern: str = ""
+    minimum: int | None = None
+    above: int | None = None
+    """Exclusive lower bound."""
+    maximum: int | None = None
+    max_length: int | None = None
+    min_items: int | None = None
+    open: bool = False
+    """Members of any name may stand below."""
+    default: str = ""
+    unit: str = ""
+    since: str = ""
+    until: str = ""
+    example: str = ""
+    source: str = ""
+    shape: str = ""
+    """Name of the structure that a JSON or YAML text holds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Facts:
+    """What an attribute's own line says beyond its type."""
+
+    needed: bool = False
+    enforced: bool = True
+    default: str = ""
+    unit: str = ""
+    since: str = ""
+    until: str = ""
+    example: str = ""
+    source: str = ""
+
+
+def attribute(
+    description: str,
+    alias: str = "",
+    *,
+    required: bool = False,
+    needed: bool = False,
+    enforced: bool = True,
+    minimum: int | None = None,
+    maximum: int | None = None,
+    min_length: int | None = None,
+    max_length: int | None = None,
+    min_items: int | None = None,
+    pattern: str = "",
+    default: str = "",
+    unit: str = "",
+    since: str = "",
+    until: str = "",
+    example: str = "",
+    source: str = "",
+) -> Any:
+    """Declare a member of a `Structure`. Without `alias` its name is the attribute's in camelCase."""
+    bounds: dict[str, Any] = {"ge": minimum, "le": maximum, "pattern": pattern or None}
+    bounds["min_length"] = min_items if min_items is not None else min_length
+    bounds["max_length"] = max_length
+    info: FieldInfo = Field(
+        default=PydanticUndefined if required else None,
+        alias=alias or None,
+        description=description,
+        **{name: value for name, value in bounds.items() if value is not None},
+    )
+    info.metadata.append(
+        _Facts(needed=needed, enforced=enforced, default=default, unit=unit, since=since, until=until, example=example, source=source)
+    )
+    return info
+
+
+def camel_case(name: str) -> str:
+    """`min_available` to `minAvailable`."""
+    head, *rest = name.rstrip("_").split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
+Boolean = bool
+Integer32 = Annotated[int, Field(ge=-INT32 - 1, le=INT32)]
+"""An int32 of a CRD: a bare YAML integer."""
+Integer64 = Annotated[int, Field(ge=-INT64 - 1, le=INT64)]
+"""An int64 of a CRD: a bare YAML integer."""
+Opaque = dict[str, Any]
+"""An object that Kubernetes' own types describe (Pod templates, affinities): not looked into here."""
+
+
+class Structure(BaseModel):
+    """A mapping with known members; unknown ones are refused, and those that were removed are explained."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        alias_generator=camel_case,
+        validate_by_alias=True,
+        validate_by_name=True,
+        protected_namespaces=(),
+    )
+
+    removed: ClassVar[dict[str, Removed]] = {}
+    """Members that people still write, by name."""
+
+    @classmethod
+    def from_manifest(cls, document: Mapping[str, object]) -> Self:
+        """Read a document; raises ModelError with everything that is wrong."""
+        try:
+            return cls.model_validate(document)
+        except ValidationError as error:
+            raise ModelError(cls.__name__, tuple(_explained(cls, problem) for problem in problems_of(error))) from None
+
+
+class OpenStructure(Structure):
+    """A mapping of which only the members that matter here are known; others pass."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+def _explained(model: type[BaseModel], problem: Problem) -> Problem:
+    if problem.message != "Extra inputs are not permitted":
+        return problem
+    name = problem.key.rpartition(".")[2]
+    gone = next((structure.removed[name] for structure in structures_below(model) if name in structure.removed), None)
+    if gone is None:
+        return problem._replace(message="is no field of this object")
+    return problem._replace(message=f"is no field of this object: {gone.note}" + (f"; write {gone.replaced_by}" if gone.replaced_by else ""))
+
+
+class ObjectMeta(OpenStructure):
+    """The part of Kubernetes' ObjectMeta that is judged here; other members pass."""
+
+    name: Text | None = attribute("Name of the object.")
+    namespace: Text | None = attribute("Namespace of the object.")
+    labels: dict[str, LabelValue] | None = attribute("Labels; values are texts.")
+    annotations: dict[str, Text] | None = attribute("Annotations; values are texts.")
+
+
+class CustomResource(Structure):
+    """An object of a CRD. Subclasses narrow `api_version` and `kind` to the one text that is right."""
+
+    plural: ClassVar[str] = ""
+    scope: ClassVar[Scope] = "Namespaced"
+
+    api_version: str = attribute("API group and version.", required=True)
+    kind: str = attribute("Kind of the object.", required=True)
+    metadata: ObjectMeta | None = attribute("Object metadata.")
+
+    def __init_subclass__(cls, *, plural: str = "", scope: Scope = "Namespaced", **config: Any) -> None:
+        """Set what the kind's CRD says about its name and scope."""
+        super().__init_subclass__(**config)
+        cls.plural, cls.scope = plural, scope
+
+    @classmethod
+    def identity(cls) -> tuple[str, str, str]:
+        """API group, version and kind."""
+        group, _, version = str(get_args(cls.model_fields["api_version"].annotation)[0]).rpartition("/")
+        return group, version, str(get_args(cls.model_fields["kind"].annotation)[0])
+
+
+def structures_below(model: type[BaseModel]) -> Iterator[type[Structure]]:
+    """All structures that a model is made of, itself first."""
+    seen: dict[type[BaseModel], None] = {model: None}
+    for current in _growing(seen):
+        if issubclass(current, Structure):
+            yield current
+        for info in current.model_fields.values():
+            for part in _models_in(info.annotation):
+                seen.setdefault(part)
+
+
+def _growing(seen: dict[type[BaseModel], None]) -> Iterator[type[BaseModel]]:
+    done = 0
+    while done < len(seen):
+        yield list(seen)[done]
+        done += 1
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)
+
+
+def members(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, Member]]:
+    """Every member below a model by its path pattern: `spec.devices[].minor`, `spec.devices[].resources.*`."""
+    if issubclass(model, RootModel):
+        yield from _below(model.model_fields["root"].annotation, path)
+        return
+    for name, info in model.model_fields.items():
+        alias = info.alias or camel_case(name)
+        yield from _member(info, f"{path}.{alias}" if path else alias)
+
+
+def removals(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, Removed]]:
+    """Every removed member below a model by its path pattern."""
+    if issubclass(model, Structure):
+        for name, gone in model.removed.items():
+            yield (f"{path}.{name}" if path else name), gone
+    for name, info in model.model_fields.items():
+        alias = "" if issubclass(model, RootModel) else info.alias or camel_case(name)
+        for below, part in _parts(_plain(info.annotation), ".".join(filter(None, (path, alias)))):
+            yield from removals(part, below)
+
+
+def _parts(annotation: Any, path: str) -> Iterator[tuple[str, type[BaseModel]]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield path, annotation
+    elif get_origin(annotation) is list:
+        yield from _parts(_plain(get_args(annotation)[0]), path + "[]")
+    elif get_origin(annotation) is dict:
+        yield from _parts(_plain(get_args(annotation)[1]), f"{path}.*" if path else "*")
+
+
+def _member(info: FieldInfo, path: str) -> Iterator[tuple[str, Member]]:
+    facts = next((item for item in info.metadata if isinstance(item, _Facts)), _Facts())
+    bounds = {name: value for item in info.metadata for name in _BOUNDS if (value := getattr(item, name, None)) is not None}
+    own = next((item for item in info.metadata if isinstance(item, Scalar)), None)
+    found = _of_scalar(own) if own is not None else _of(info.annotation)
+    for constraint, target in (("ge", "minimum"), ("le", "maximum"), ("pattern", "pattern")):
+        if constraint in bounds:
+            found = replace(found, **{target: bounds[constraint]})
+    if "min_length" in bounds and found.type == "list":
+        found = replace(found, min_items=bounds["min_length"])
+    if "max_length" in bounds:
+        found = replace(found, max_length=bounds["max_length"])
+    yield (
+        path,
+        replace(
+            found,
+            description=info.description or "",
+            required=info.is_required(),
+            needed=facts.needed,
+            enforced=facts.enforced and found.enforced,
+            default=facts.default,
+            unit=facts.unit,
+            since=facts.since,
+            until=facts.until,
+            example=facts.example,
+            source=facts.source,
+        ),
+    )
+    yield from _below(info.annotation, path)
+
+
+_BOUNDS = ("ge", "le", "min_length", "max_length", "pattern")
+
+
+def _plain(annotation: Any) -> Any:
+    """Without `| None` and without `Annotated`."""
+    if get_origin(annotation) is Annotated:
+        return _plain(get_args(annotation)[0])
+    arguments = get_args(annotation)
+    if NoneType in arguments:
+        return _plain(next(argument for argument in arguments if argument is not NoneType))
+    return annotation
+
+
+def _metadata(annotation: Any) -> tuple[Any, ...]:
+    """What `Annotated` says, also inside `| None`."""
+    if get_origin(annotation) is Annotated:
+        return tuple(get_args(annotation)[1:])
+    for argument in get_args(annotation) if NoneType in get_args(annotation) else ():
+        if found := _metadata(argument):
+            return found
+    return ()
+
+
+def _of_scalar(scalar: Scalar) -> Member:
+    return Member(
+        type=scalar.type,
+        values=scalar.values,
+        enforced=scalar.type not in _UNENFORCED,
+        pattern=scalar.pattern,
+        minimum=scalar.minimum,
+        above=scalar.above,
+        maximum=scalar.maximum,
+        max_length=scalar.max_length,
+        shape=scalar.shape.__name__ if scalar.shape else "",
+    )
+
+
+def _of(annotation: Any) -> Member:
+    metadata = _metadata(annotation)
+    for item in metadata:
+        if isinstance(item, Scalar):
+            return _of_scalar(item)
+    plain = _plain(annotation)
+    origin = get_origin(plain)
+    if origin is Literal:
+        return Member(type="enum", values=tuple(str(value) for value in get_args(plain)))
+    if origin is list:
+        return Member(type="list")
+    if origin is dict:
+        return Member(type="object" if get_args(plain)[1] is Any else "map", open=True)
+    if isinstance(plain, type) and issubclass(plain, RootModel):
+        return _of(plain.model_fields["root"].annotation)
+    if isinstance(plain, type) and issubclass(plain, BaseModel):
+        return Member(type="object", open=plain.model_config.get("extra") == "allow")
+    return Member(type=_BARE.get(plain, "any"))
+
+
+_UNENFORCED = frozenset({"number-text", "duration", "cron", "json", "yaml", "words-list"})
+"""Kinds of text that CRD schemas call just a string."""
+
+_BARE: dict[Any, ValueType] = {str: "string", int: "integer", bool: "boolean"}
+
+
+def _below(annotation: Any, path: str) -> Iterator[tuple[str, Member]]:
+    plain = _plain(annotation)
+    origin = get_origin(plain)
+    if isinstance(plain, type) and issubclass(plain, BaseModel):
+        yield from members(plain, path)
+    elif origin is list:
+        item = get_args(plain)[0]
+        yield path + "[]", _of(item)
+        yield from _below(item, path + "[]")
+    elif origin is dict and get_args(plain)[1] is not Any:
+        below = f"{path}.*" if path else "*"
+        yield below, _of(get_args(plain)[1])
+        yield from _below(get_args(plain)[1], below)

@@ -1,0 +1,156 @@
+"""Volcano: Job and CronJob of `batch.volcano.sh/v1alpha1` (tensor-fusion.md 5.6)."""
+
+from typing import Literal
+
+from gpuvet.models.scalars import DNS_LABEL_PATTERN, DNS_SUBDOMAIN_PATTERN, Duration
+from gpuvet.models.structures import CustomResource, Integer32, Integer64, ObjectMeta, Opaque, Structure, attribute
+
+_SOURCE = "tensor-fusion.md 5.6"
+
+Event = Literal["*", "PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"]
+"""Events that people may name in a policy."""
+
+InternalEvent = Literal["PodRunning", "OutOfSync", "CommandIssued"]
+"""Events that the CRD takes and the webhook refuses."""
+
+Action = Literal[
+    "AbortJob", "RestartJob", "RestartTask", "RestartPod", "RestartPartition", "TerminateJob", "CompleteJob", "ResumeJob"
+]
+"""Actions that people may name in a policy. RestartPod from v1.11, RestartPartition from v1.14."""
+
+InternalAction = Literal["SyncJob", "EnqueueJob", "SyncQueue", "OpenQueue", "CloseQueue"]
+"""Actions that the webhook refuses beside events, and does not look at beside exitCode."""
+
+Plugin = Literal["ssh", "env", "svc", "tensorflow", "mpi", "pytorch", "hcclrank", "ray"]
+"""Job plugins that the webhook knows."""
+
+TopologyPolicy = Literal["none", "best-effort", "restricted", "single-numa-node"]
+"""How close a task's CPUs must be."""
+
+TierMode = Literal["hard", "soft"]
+"""Whether the network tier must or should be kept."""
+
+Iteration = Literal["any", "all"]
+"""Whether one or every task that is depended on must be ready."""
+
+
+class Policy(Structure):
+    """What to do when something happens: event(s) or exitCode, not both."""
+
+    action: Action | None = attribute("What to do; needed beside events.", enforced=False, example="CompleteJob", source=_SOURCE)
+    event: Event | None = attribute("When.", example="TaskCompleted", source=_SOURCE)
+    events: list[Event] | None = attribute("When, several.", source=_SOURCE)
+    exit_code: Integer32 | None = attribute("Exit code of a container; any but 0.", example="3", source=_SOURCE)
+    timeout: Duration | None = attribute("Grace before acting; goes with PodPending.", example="10m", source=_SOURCE)
+
+
+class NetworkTopology(Structure):
+    """How far the Pods may be apart; one of the two tiers, not both."""
+
+    mode: TierMode | None = attribute("Must or should.", default="hard", source=_SOURCE)
+    highest_tier_allowed: int | None = attribute("Highest tier, by number.", minimum=0, source=_SOURCE)
+    highest_tier_name: str | None = attribute(
+        "Highest tier, by name.", max_length=253, pattern=DNS_SUBDOMAIN_PATTERN, source=_SOURCE
+    )
+
+
+class PartitionPolicy(Structure):
+    """Groups inside a task; totalPartitions times partitionSize is replicas."""
+
+    total_partitions: Integer32 = attribute("Groups.", required=True, minimum=1, source=_SOURCE)
+    partition_size: Integer32 = attribute("Pods of a group.", required=True, minimum=1, unit="Pods", source=_SOURCE)
+    min_partitions: Integer32 | None = attribute("Groups that must run.", minimum=0, default="0", source=_SOURCE)
+    network_topology: NetworkTopology | None = attribute("How far a group may be apart.", source=_SOURCE)
+
+
+class DependsOn(Structure):
+    """Tasks that must be ready first."""
+
+    name: list[str] | None = attribute("Their names: known, without a cycle, each once.", source=_SOURCE)
+    iteration: Iteration | None = attribute("One or all of them; any text passes.", enforced=False, source=_SOURCE)
+
+
+class Task(Structure):
+    """Pods of one role."""
+
+    name: str | None = attribute(
+        "Name, unique in the Job; default<index> when absent.", max_length=63, pattern=DNS_LABEL_PATTERN, example="worker", source=_SOURCE
+    )
+    replicas: Integer32 | None = attribute("Pods. Absent means 0, not 1.", minimum=0, default="0", unit="Pods", example="1", source=_SOURCE)
+    min_available: Integer32 | None = attribute(
+        "Pods that must run, at most replicas; absent is replicas.", minimum=0, unit="Pods", source=_SOURCE
+    )
+    template: Opaque | None = attribute("PodTemplateSpec; its name does not matter, its restartPolicy is Always when absent.", source=_SOURCE)
+    policies: list[Policy] | None = attribute("What to do when something happens in this task.", source=_SOURCE)
+    topology_policy: TopologyPolicy | None = attribute("How close CPUs must be; needs whole CPU requests.", source=_SOURCE)
+    max_retry: Integer32 | None = attribute("Retries.", minimum=0, default="3", source=_SOURCE)
+    depends_on: DependsOn | None = attribute("Tasks that must be ready first.", source=_SOURCE)
+    partition_policy: PartitionPolicy | None = attribute("Groups inside the task.", since="1.14", source=_SOURCE)
+
+
+class JobVolume(Structure):
+    """A claim that every Pod mounts: by name or made from a spec, not both."""
+
+    mount_path: str = attribute("Where; no colon, once in the Job.", required=True, min_length=1, pattern=r"^[^:]+$", example="/data", source=_SOURCE)
+    volume_claim_name: str | None = attribute("Name of the claim.", max_length=253, source=_SOURCE)
+    volume_claim: Opaque | None = attribute("PersistentVolumeClaimSpec of a claim to make.", source=_SOURCE)
+
+
+class JobSpec(Structure):
+    """A gang of tasks."""
+
+    scheduler_name: str | None = attribute("Scheduler of templates that name none.", max_length=63, default="volcano", example="volcano", source=_SOURCE)
+    min_available: Integer32 | None = attribute(
+        "Pods that must run together, at most the sum of replicas; absent or 0 is the sum of the tasks'.", minimum=0, unit="Pods", source=_SOURCE
+    )
+    volumes: list[JobVolume] | None = attribute("Claims that every Pod mounts.", source=_SOURCE)
+    tasks: list[Task] | None = attribute("The tasks; the webhook demands them.", needed=True, min_items=1, source=_SOURCE)
+    policies: list[Policy] | None = attribute("What to do when something happens.", source=_SOURCE)
+    plugins: dict[Plugin, list[str]] | None = attribute("Plugins and their arguments; others are refused by the webhook.", enforced=False, source=_SOURCE)
+    running_estimate: Duration | None = attribute("How long it is going to run.", source=_SOURCE)
+    queue: str | None = attribute("Queue: exists, open, a leaf.", max_length=253, pattern=DNS_SUBDOMAIN_PATTERN, default="default", source=_SOURCE)
+    max_retry: Integer32 | None = attribute("Retries.", minimum=0, default="3", source=_SOURCE)
+    ttl_seconds_after_finished: Integer32 | None = attribute("When a finished Job is removed.", minimum=0, unit="seconds", source=_SOURCE)
+    priority_class_name: str | None = attribute(
+        "Priority class of templates that name none.", max_length=253, pattern=DNS_SUBDOMAIN_PATTERN, source=_SOURCE
+    )
+    min_success: Integer32 | None = attribute("Pods that must succeed.", minimum=1, unit="Pods", source=_SOURCE)
+    network_topology: NetworkTopology | None = attribute("How far Pods may be apart.", source=_SOURCE)
+
+
+class VolcanoJob(CustomResource, plural="jobs"):
+    """Volcano's Job."""
+
+    api_version: Literal["batch.volcano.sh/v1alpha1"] = attribute("API group and version.", required=True)
+    kind: Literal["Job"] = attribute("Kind of the object.", required=True)
+    spec: JobSpec | None = attribute("The Job.", source=_SOURCE)
+    status: Opaque | None = attribute("What the controller reports.")
+
+
+class JobTemplate(Structure):
+    """A Job inside a CronJob."""
+
+    metadata: ObjectMeta | None = attribute("Metadata of the Jobs, never of their Pods.", source="tensor-fusion.md 1.4")
+    spec: JobSpec | None = attribute("The Job.", source=_SOURCE)
+
+
+class CronJobSpec(Structure):
+    """When Jobs are made."""
+
+    schedule: str = attribute("Cron expression.", required=True, example="0 2 * * *")
+    time_zone: str | None = attribute("Time zone of the schedule.")
+    starting_deadline_seconds: Integer64 | None = attribute("How late a run may start.", minimum=0, unit="seconds")
+    concurrency_policy: Literal["Allow", "Forbid", "Replace"] | None = attribute("What happens to overlapping runs.", default="Allow")
+    suspend: bool | None = attribute("No further runs.", default="false")
+    job_template: JobTemplate = attribute("The Job.", required=True)
+    successful_jobs_history_limit: Integer32 | None = attribute("Finished Jobs to keep.", minimum=0, default="3")
+    failed_jobs_history_limit: Integer32 | None = attribute("Failed Jobs to keep.", minimum=0, default="1")
+
+
+class VolcanoCronJob(CustomResource, plural="cronjobs"):
+    """Volcano's CronJob."""
+
+    api_version: Literal["batch.volcano.sh/v1alpha1"] = attribute("API group and version.", required=True)
+    kind: Literal["CronJob"] = attribute("Kind of the object.", required=True)
+    spec: CronJobSpec | None = attribute("When and what.")
+    status: Opaque | None = attribute("What the controller reports.")

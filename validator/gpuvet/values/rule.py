@@ -1,0 +1,33 @@
+"""What is known of a rule without its constraint: enough to list, select, dispatch and run it."""
+
+from typing import Any, NamedTuple
+
+from gpuvet.values.finding import Consequence, Severity
+
+
+class RuleInfo(NamedTuple):
+    """One rule of the catalogue. `function` is `module:name` of the printed check."""
+
+    id: str
+    name: str
+    vocabulary: str
+    severity: Severity
+    consequence: Consequence
+    kind: str
+    on: str
+    sees: str
+    keys: tuple[str, ...]
+    kinds: tuple[str, ...]
+    names: tuple[str, ...]
+    images: tuple[str, ...]
+    why: str
+    implements: tuple[str, ...]
+    sources: tuple[str, ...]
+    supersedes: tuple[str, ...]
+    platform: tuple[str, str, str] | None
+    """Platform, version range, and what to do when the platform's version is not named: skip, apply, info or warning."""
+    parameters: dict[str, Any]
+    finds: tuple[str, ...]
+    """Kinds of other objects that the rule looks up."""
+    exports: dict[str, Any]
+    function: str

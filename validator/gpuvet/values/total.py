@@ -1,0 +1,321 @@
+"""The operators of the rule language over plain JSON values. Every function is total: bad input gives None (absent) or False."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+from gpuvet.values.quantity import NANOS, format_quantity, parse_quantity
+from gpuvet.values.version import parse_version
+
+Place = tuple[Any, ...]
+"""A root name (`self`, `pod`, `object`, `template`, `effective`, `found`), then the path from there."""
+
+
+class Unknown:
+    """The type of `UNKNOWN`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN = Unknown()
+"""A value that the run cannot know, such as a field of a profile that is not among the inputs."""
+
+_INT64 = 2**63
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
+_PLACEHOLDERS = ("{{", "${", "$(")
+
+
+def get(value: Any, *keys: Any) -> Any:
+    """The value below, following keys of maps and indexes of lists."""
+    for key in keys:
+        kind = type(value)
+        if kind is dict:
+            value = value.get(key)
+        elif kind is list and type(key) is int and 0 <= key < len(value):
+            value = value[key]
+        else:
+            return value if value is UNKNOWN else None
+    return value
+
+
+def items(value: Any) -> Iterable[Any]:
+    """The items of a list or the values of a map."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return value  # type: ignore[no-any-return]
+    return value.values() if kind is dict else ()
+
+
+def pairs(value: Any) -> Iterable[tuple[Any, Any]]:
+    """Key or index, and value."""
+    kind = type(value)
+    if kind is dict:
+        return value.items()  # type: ignore[no-any-return]
+    return enumerate(value) if kind is list or kind is tuple else ()
+
+
+def located(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
+    """Place and value of each item."""
+    for key, item in pairs(value):
+        yield (*place, key), item
+
+
+def placeholder(value: Any) -> bool:
+    """Whether a text is still to be filled in by a template engine, so that its value is not known."""
+    return type(value) is str and any(mark in value for mark in _PLACEHOLDERS)
+
+
+def equal(left: Any, right: Any) -> bool:
+    """JSON equality: true is not 1."""
+    return left == right and (type(left) is bool) == (type(right) is bool)
+
+
+def member(item: Any, of: Any) -> bool:
+    """Whether an item stands in a list, or a key in a map."""
+    kind = type(of)
+    if kind is list or kind is tuple:
+        return any(equal(item, other) for other in of)
+    return kind is dict and type(item) is str and item in of
+
+
+def is_type(value: Any, name: str) -> bool:
+    """Whether the value has the JSON type: text, number, integer, bool, map or list."""
+    kind = type(value)
+    return {
+        "text": kind is str,
+        "number": kind is int or kind is float,
+        "integer": kind is int,
+        "bool": kind is bool,
+        "map": kind is dict,
+        "list": kind is list,
+    }[name]
+
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+def matches(value: Any, pattern: Any) -> bool:
+    """Whether the whole text matches; False for what is no text. Raises re.error for a bad pattern."""
+    return type(value) is str and type(pattern) is str and _compiled(pattern).fullmatch(value) is not None
+
+
+@lru_cache(maxsize=4096)
+def _quantity(text: str) -> int | None:
+    return parse_quantity(text)
+
+
+def quantity(value: Any) -> int | None:
+    """Nanos of a quantity written as text or number."""
+    kind = type(value)
+    if kind is str:
+        return _quantity(value) if len(value) < 100 else None
+    if kind is int:
+        return min(max(value, 1 - _INT64), _INT64 - 1) * NANOS  # type: ignore[no-any-return]
+    return parse_quantity(repr(value)) if kind is float else None
+
+
+def integer(value: Any) -> int | None:
+    """An int64 written as decimal text or as a JSON integer."""
+    kind = type(value)
+    if kind is str:
+        if _INTEGER.fullmatch(value) is None:
+            return None
+        value = int(value)
+    elif kind is float and value.is_integer():
+        value = int(value)
+    elif kind is not int:
+        return None
+    return value if -_INT64 <= value < _INT64 else None
+
+
+def whole(nanos: int | None) -> int | None:
+    """A whole quantity as an int64."""
+    if nanos is None or nanos % NANOS or not -_INT64 <= nanos // NANOS < _INT64:
+        return None
+    return nanos // NANOS
+
+
+def version(value: Any) -> tuple[int, ...] | None:
+    """The parts of a version written as text."""
+    return parse_version(value) if type(value) is str else None
+
+
+def lt(left: Any, right: Any) -> bool:
+    """left < right, False when either is absent."""
+    return left is not None and right is not None and left < right
+
+
+def le(left: Any, right: Any) -> bool:
+    """left <= right, False when either is absent."""
+    return left is not None and right is not None and left <= right
+
+
+def add(left: int | None, right: int | None) -> int | None:
+    """The sum."""
+    return None if left is None or right is None else left + right
+
+
+def sub(left: int | None, right: int | None) -> int | None:
+    """The difference."""
+    return None if left is None or right is None else left - right
+
+
+def mul(left: int | None, right: int | None) -> int | None:
+    """The product."""
+    return None if left is None or right is None else left * right
+
+
+def div(left: int | None, right: int | None) -> int | None:
+    """The floored quotient."""
+    return None if left is None or not right else left // right
+
+
+def mod(left: int | None, right: int | None) -> int | None:
+    """What the floored division leaves."""
+    return None if left is None or not right else left % right
+
+
+def total(values: Iterable[Any]) -> int:
+    """The sum of the numbers that are there."""
+    return sum(value for value in values if type(value) is int)
+
+
+def largest(values: Iterable[Any]) -> Any:
+    """The largest of the numbers that are there."""
+    return max((value for value in values if value is not None), default=None)
+
+
+def smallest(values: Iterable[Any]) -> Any:
+    """The smallest of the numbers that are there."""
+    return min((value for value in values if value is not None), default=None)
+
+
+def size(value: Any) -> int:
+    """Characters, items or entries; zero for anything else."""
+    return len(value) if type(value) in (str, list, tuple, dict) else 0
+
+
+def split(value: Any, separator: Any) -> list[str]:
+    """The parts of a text; none of what is no text."""
+    return value.split(separator) if type(value) is str and type(separator) is str and separator else []
+
+
+def trim(value: Any) -> str | None:
+    """The text without blanks around it."""
+    return value.strip(" \t\n\r") if type(value) is str else None
+
+
+def lower(value: Any) -> str | None:
+    """The text with ASCII capitals made small."""
+    if type(value) is not str:
+        return None
+    return value.lower() if value.isascii() else "".join(char.lower() if char.isascii() else char for char in value)
+
+
+def starts(value: Any, prefix: Any) -> bool:
+    """Whether a text starts so."""
+    return type(value) is str and type(prefix) is str and value.startswith(prefix)
+
+
+def ends(value: Any, suffix: Any) -> bool:
+    """Whether a text ends so."""
+    return type(value) is str and type(suffix) is str and value.endswith(suffix)
+
+
+def contains(value: Any, part: Any) -> bool:
+    """Whether a text holds another."""
+    return type(value) is str and type(part) is str and part in value
+
+
+def nearest(value: Any, among: Any) -> str | None:
+    """The text of a list that was probably meant; a difference in letter case alone always counts as near."""
+    if type(value) is not str:
+        return None
+    names = [name for name in (among if type(among) in (list, tuple, dict) else ()) if type(name) is str]
+    folded = value.lower().replace("_", "-").strip()
+    for name in names:
+        if name.lower() == folded:
+            return name
+    close = get_close_matches(folded, names, n=1, cutoff=0.72)
+    return close[0] if close else None
+
+
+def say(*parts: Any) -> str:
+    """Text with values in it, as a person would write them in YAML."""
+    return "".join(part if type(part) is str else text(part) for part in parts)
+
+
+def text(value: Any) -> str:
+    """A value as a person would write it in YAML."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value if value and value == value.strip() else json.dumps(value, ensure_ascii=False)
+        case list() | tuple():
+            return ", ".join(text(item) for item in value)
+        case dict():
+            return json.dumps(value, ensure_ascii=False, default=str)
+        case _:
+            return str(value)
+
+
+def pod_sum(pod: Any, key: Any) -> int | None:
+    """Nanos of a resource key over a Pod as the scheduler counts it, limits standing in for absent requests; None when no
+    container names the key. Containers and restartable init containers (sidecars) and overhead add up; an ordinary init
+    container counts with the sidecars before it, and the larger of both wins (k8s component-helpers PodRequests)."""
+    spec = get(pod, "spec")
+    seen = False
+    running = 0
+    starting = 0
+    for container in items(get(spec, "initContainers")):
+        nanos = _asked(container, key)
+        seen = seen or nanos is not None
+        if get(container, "restartPolicy") == "Always":
+            running += nanos or 0
+            starting = max(starting, running)
+        else:
+            starting = max(starting, running + (nanos or 0))
+    for container in items(get(spec, "containers")):
+        nanos = _asked(container, key)
+        seen = seen or nanos is not None
+        running += nanos or 0
+    running += quantity(get(spec, "overhead", key)) or 0
+    return max(running, starting) if seen else None
+
+
+def _asked(container: Any, key: Any) -> int | None:
+    request = get(container, "resources", "requests", key)
+    return quantity(get(container, "resources", "limits", key) if request is None else request)
+
+
+def pod_reads(pod: Any, key: Any) -> list[Any]:
+    """The values that `pod_sum` read."""
+    spec = get(pod, "spec")
+    return [
+        get(container, "resources", which, key)
+        for name in ("initContainers", "containers")
+        for container in items(get(spec, name))
+        for which in ("limits", "requests")
+        if get(container, "resources", which, key) is not None
+    ]
+
+
+def shown(nanos: Any) -> str:
+    """A quantity for people."""
+    return "nothing" if type(nanos) is not int else format_quantity(nanos)
+
+
+def dotted(parts: Any) -> str:
+    """A version for people."""
+    return ".".join(str(part) for part in parts) if type(parts) is tuple else "nothing"
