@@ -2621,6 +2621,19 @@ KEYS: Final[dict[str, Key]] = {
         maximum=2147483647,
         source="tensor-fusion.md 5.2",
     ),
+    "nvidia.com/gpu-driver-upgrade-state": Key(
+        name="nvidia.com/gpu-driver-upgrade-state",
+        vocabulary="placement",
+        platform="gpuFeatureDiscovery",
+        type="label-value",
+        description="Progress of a driver upgrade by NVIDIA's operator.",
+        where=("node-label",),
+        owner="system",
+        pattern=LABEL_VALUE,
+        max_length=63,
+        example="upgrade-done",
+        source="tensor-fusion.md 5.2",
+    ),
     "nvidia.com/cuda.driver-version.full": Key(
         name="nvidia.com/cuda.driver-version.full",
         vocabulary="placement",
@@ -3098,6 +3111,19 @@ KEYS: Final[dict[str, Key]] = {
         example="1",
         source="koordinator-metax.md 1.1; tensor-fusion.md 5.2",
     ),
+    "nvidia.com/gpu.shared": Key(
+        name="nvidia.com/gpu.shared",
+        vocabulary="native",
+        platform="",
+        type="whole-quantity",
+        description="Shares of time-sliced NVIDIA GPUs, when the device plugin renames them.",
+        where=("container-resource", "node-status"),
+        unit="shares",
+        pattern=QUANTITY,
+        minimum=0,
+        example="1",
+        source="koordinator-metax.md 1.1",
+    ),
     "amd.com/gpu": Key(
         name="amd.com/gpu",
         vocabulary="native",
@@ -3426,7 +3452,7 @@ PREFIXES: Final[dict[str, Key]] = {
         platform="",
         type="whole-quantity",
         description="NVIDIA MIG devices; the profile is part of the key, as in nvidia.com/mig-1g.10gb.",
-        where=("container-resource", "node-status"),
+        where=("container-resource", "node-status", "node-label"),
         unit="MIG devices",
         pattern=QUANTITY,
         minimum=0,
@@ -3463,7 +3489,7 @@ DOMAINS: Final[dict[str, tuple[str, ...]]] = {
     "metax-tech.com": ("gpu", "gpu-devices-allocated", "sgpu", "sgpu-app-class", "sgpu-qos-policy", "vcore", "vmemory"),
     "node-role.kubernetes.io": ("control-plane", "master"),
     "node.koordinator.sh": ("gpu-driver-version", "gpu-model", "gpu-partition-policy", "gpu-vendor", "secondary-device-well-planned"),
-    "nvidia.com": ("cuda.driver-version.full", "cuda.driver-version.major", "cuda.driver-version.minor", "cuda.driver-version.revision", "cuda.driver.major", "cuda.driver.minor", "cuda.driver.rev", "cuda.runtime-version.full", "cuda.runtime-version.major", "cuda.runtime-version.minor", "cuda.runtime.major", "cuda.runtime.minor", "gfd.timestamp", "gpu", "gpu.clique", "gpu.compute.major", "gpu.compute.minor", "gpu.count", "gpu.driver-version", "gpu.family", "gpu.machine", "gpu.memory", "gpu.mode", "gpu.present", "gpu.product", "gpu.replicas", "gpu.sharing-strategy", "mig.capable", "mig.strategy", "mps.capable", "vgpu.present"),
+    "nvidia.com": ("cuda.driver-version.full", "cuda.driver-version.major", "cuda.driver-version.minor", "cuda.driver-version.revision", "cuda.driver.major", "cuda.driver.minor", "cuda.driver.rev", "cuda.runtime-version.full", "cuda.runtime-version.major", "cuda.runtime-version.minor", "cuda.runtime.major", "cuda.runtime.minor", "gfd.timestamp", "gpu", "gpu-driver-upgrade-state", "gpu.clique", "gpu.compute.major", "gpu.compute.minor", "gpu.count", "gpu.driver-version", "gpu.family", "gpu.machine", "gpu.memory", "gpu.mode", "gpu.present", "gpu.product", "gpu.replicas", "gpu.shared", "gpu.sharing-strategy", "mig.capable", "mig.strategy", "mps.capable", "vgpu.present"),
     "quota.scheduling.koordinator.sh": ("allow-lent-resource", "is-parent", "is-root", "name", "parent", "preemptible", "shared-weight", "tree-id"),
     "scheduling.k8s.io": ("group-name",),
     "scheduling.koordinator.sh": ("bind-timestamp", "device-allocate-hint", "device-allocated", "device-joint-allocate", "gpu-minors", "gpu-partition-spec", "gpu-partitions", "reservation-affinity"),
@@ -3482,6 +3508,7 @@ KINDS: Final[dict[str, Kind]] = {
     "Device": Kind("scheduling.koordinator.sh", "v1alpha1", "Device", "devices", "Cluster"),
     "ElasticQuota": Kind("scheduling.sigs.k8s.io", "v1alpha1", "ElasticQuota", "elasticquotas", "Namespaced"),
     "GPU": Kind("elasticgpu.io", "v1alpha1", "GPU", "gpus", "Cluster"),
+    "MachineSet": Kind("node.tke.cloud.tencent.com", "v1beta1", "MachineSet", "machinesets", "Cluster"),
     "VolcanoJob": Kind("batch.volcano.sh", "v1alpha1", "Job", "jobs", "Namespaced"),
     "VolcanoCronJob": Kind("batch.volcano.sh", "v1alpha1", "CronJob", "cronjobs", "Namespaced"),
 }
@@ -4598,8 +4625,6 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "status.workerCount": Field(
             type="integer",
             required=True,
-            minimum=-2147483648,
-            maximum=2147483647,
             description="Workers.",
         ),
         "status.readyWorkers": Field(
@@ -4792,6 +4817,58 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "status.appliedRecommendedReplicas": Field(
             type="integer",
             description="Replicas that were applied.",
+        ),
+        "status.gang": Field(
+            type="object",
+            since="2.0.0",
+            description="State of the gang.",
+        ),
+        "status.gang.phase": Field(
+            type="enum",
+            values=("Pending", "Waiting", "Scheduling", "Running", "TimedOut", "Failed"),
+            default="Pending",
+            description="Phase.",
+        ),
+        "status.gang.groupKey": Field(
+            type="string",
+            description="Identity of the gang.",
+        ),
+        "status.gang.desiredMembers": Field(
+            type="integer",
+            unit="Pods",
+            description="Quorum.",
+        ),
+        "status.gang.waitingMembers": Field(
+            type="integer",
+            unit="Pods",
+            description="Pods that wait for the quorum.",
+        ),
+        "status.gang.scheduledMembers": Field(
+            type="integer",
+            unit="Pods",
+            description="Pods that are scheduled.",
+        ),
+        "status.gang.readyMembers": Field(
+            type="integer",
+            unit="Pods",
+            description="Pods that are ready.",
+        ),
+        "status.gang.lastTransitionTime": Field(
+            type="timestamp",
+            pattern=TIMESTAMP,
+            description="Time of the last change.",
+        ),
+        "status.gang.reason": Field(
+            type="string",
+            description="Reason of the last change.",
+        ),
+        "status.gang.message": Field(
+            type="string",
+            description="Message for people.",
+        ),
+        "status.gang.backoffUntil": Field(
+            type="string",
+            description="When the gang is tried again.",
         ),
         "status.conditions": Field(
             type="list",
@@ -5228,8 +5305,6 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "spec.devices[].topology.socketID": Field(
             type="integer",
             required=True,
-            minimum=-2147483648,
-            maximum=2147483647,
             description="CPU socket; koordlet always reports -1.",
             example="-1",
             source="koordinator-metax.md 5",
@@ -5237,8 +5312,6 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "spec.devices[].topology.nodeID": Field(
             type="integer",
             required=True,
-            minimum=-2147483648,
-            maximum=2147483647,
             description="NUMA node; -1 when unknown.",
             example="0",
             source="koordinator-metax.md 5",
@@ -5278,8 +5351,6 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "spec.devices[].vfGroups[].vfs[].minor": Field(
             type="integer",
             required=True,
-            minimum=-2147483648,
-            maximum=2147483647,
             description="Minor number.",
             source="koordinator-metax.md 5",
         ),
@@ -5600,6 +5671,162 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
             pattern=QUANTITY,
         ),
     },
+    "MachineSet": {
+        "apiVersion": Field(
+            type="enum",
+            required=True,
+            values=("node.tke.cloud.tencent.com/v1beta1",),
+            description="API group and version.",
+        ),
+        "kind": Field(
+            type="enum",
+            required=True,
+            values=("MachineSet",),
+            description="Kind of the object.",
+        ),
+        "metadata": Field(
+            type="object",
+            open=True,
+            description="Object metadata.",
+        ),
+        "metadata.name": Field(
+            type="text",
+            description="Name of the object.",
+        ),
+        "metadata.namespace": Field(
+            type="text",
+            description="Namespace of the object.",
+        ),
+        "metadata.labels": Field(
+            type="map",
+            open=True,
+            description="Labels; values are texts.",
+        ),
+        "metadata.labels.*": Field(
+            type="label-value",
+            pattern=LABEL_VALUE,
+            max_length=63,
+        ),
+        "metadata.annotations": Field(
+            type="map",
+            open=True,
+            description="Annotations; values are texts.",
+        ),
+        "metadata.annotations.*": Field(type="text"),
+        "spec": Field(
+            type="object",
+            open=True,
+            description="The pool.",
+            source="qgpu.md 3.1, 3.4; qcloud-documents, declarative native nodes",
+        ),
+        "spec.type": Field(
+            type="string",
+            description="Type of the nodes; qGPU wants Native.",
+            example="Native",
+            source="qgpu.md 3.1, 3.4; qcloud-documents, declarative native nodes",
+        ),
+        "spec.replicas": Field(
+            type="integer",
+            unit="nodes",
+            description="Nodes.",
+            source="qgpu.md 3.1, 3.4; qcloud-documents, declarative native nodes",
+        ),
+        "spec.instanceTypes": Field(
+            type="list",
+            description="Instance types, such as GN7 (T4) or GT4 (A100).",
+            source="qgpu.md 3.1, 3.4; qcloud-documents, declarative native nodes",
+        ),
+        "spec.instanceTypes[]": Field(type="string"),
+        "spec.template": Field(
+            type="object",
+            open=True,
+            description="The machines.",
+            source="qgpu.md 3.1, 3.4; qcloud-documents, declarative native nodes",
+        ),
+        "spec.template.metadata": Field(
+            type="object",
+            open=True,
+            description="Labels here reach the Machines; newer documents use them for Nodes too.",
+            source="qgpu.md 3.1, 3.4; qcloud-documents, declarative native nodes",
+        ),
+        "spec.template.metadata.name": Field(
+            type="text",
+            description="Name of the object.",
+        ),
+        "spec.template.metadata.namespace": Field(
+            type="text",
+            description="Namespace of the object.",
+        ),
+        "spec.template.metadata.labels": Field(
+            type="map",
+            open=True,
+            description="Labels; values are texts.",
+        ),
+        "spec.template.metadata.labels.*": Field(
+            type="label-value",
+            pattern=LABEL_VALUE,
+            max_length=63,
+        ),
+        "spec.template.metadata.annotations": Field(
+            type="map",
+            open=True,
+            description="Annotations; values are texts.",
+        ),
+        "spec.template.metadata.annotations.*": Field(type="text"),
+        "spec.template.spec": Field(
+            type="object",
+            open=True,
+            description="The machine.",
+            source="qgpu.md 3.1, 3.4; qcloud-documents, declarative native nodes",
+        ),
+        "spec.template.spec.metadata": Field(
+            type="object",
+            open=True,
+            description="Labels here reach the Nodes.",
+            source="qgpu.md 3.1, 3.4; qcloud-documents, declarative native nodes",
+        ),
+        "spec.template.spec.metadata.name": Field(
+            type="text",
+            description="Name of the object.",
+        ),
+        "spec.template.spec.metadata.namespace": Field(
+            type="text",
+            description="Namespace of the object.",
+        ),
+        "spec.template.spec.metadata.labels": Field(
+            type="map",
+            open=True,
+            description="Labels; values are texts.",
+        ),
+        "spec.template.spec.metadata.labels.*": Field(
+            type="label-value",
+            pattern=LABEL_VALUE,
+            max_length=63,
+        ),
+        "spec.template.spec.metadata.annotations": Field(
+            type="map",
+            open=True,
+            description="Annotations; values are texts.",
+        ),
+        "spec.template.spec.metadata.annotations.*": Field(type="text"),
+        "spec.template.spec.providerSpec": Field(
+            type="object",
+            open=True,
+            description="How the cloud makes it.",
+            source="qgpu.md 3.1, 3.4; qcloud-documents, declarative native nodes",
+        ),
+        "spec.template.spec.providerSpec.type": Field(
+            type="string",
+            description="Type of the machines.",
+            example="Native",
+            source="qgpu.md 3.1, 3.4; qcloud-documents, declarative native nodes",
+        ),
+        "status": Field(
+            type="object",
+            open=True,
+            description="What the cloud reports.",
+        ),
+    },
     "VolcanoJob": {
         "apiVersion": Field(
             type="enum",
@@ -5743,7 +5970,7 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "spec.tasks[].policies[].event": Field(
             type="enum",
             values=("*", "PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"),
-            description="When.",
+            description="When. PodRunning, OutOfSync and CommandIssued pass the schema and are refused by the webhook.",
             example="TaskCompleted",
             source="tensor-fusion.md 5.6",
         ),
@@ -5810,16 +6037,14 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "spec.tasks[].partitionPolicy.totalPartitions": Field(
             type="integer",
             required=True,
-            minimum=-2147483648,
-            maximum=2147483647,
+            minimum=1,
             description="Groups.",
             source="tensor-fusion.md 5.6",
         ),
         "spec.tasks[].partitionPolicy.partitionSize": Field(
             type="integer",
             required=True,
-            minimum=-2147483648,
-            maximum=2147483647,
+            minimum=1,
             unit="Pods",
             description="Pods of a group.",
             source="tensor-fusion.md 5.6",
@@ -5851,7 +6076,6 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         ),
         "spec.tasks[].partitionPolicy.networkTopology.highestTierName": Field(
             type="string",
-            pattern=DNS_SUBDOMAIN,
             max_length=253,
             description="Highest tier, by name.",
             source="tensor-fusion.md 5.6",
@@ -5873,7 +6097,7 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "spec.policies[].event": Field(
             type="enum",
             values=("*", "PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"),
-            description="When.",
+            description="When. PodRunning, OutOfSync and CommandIssued pass the schema and are refused by the webhook.",
             example="TaskCompleted",
             source="tensor-fusion.md 5.6",
         ),
@@ -5972,7 +6196,6 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         ),
         "spec.networkTopology.highestTierName": Field(
             type="string",
-            pattern=DNS_SUBDOMAIN,
             max_length=253,
             description="Highest tier, by name.",
             source="tensor-fusion.md 5.6",
@@ -6192,7 +6415,7 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "spec.jobTemplate.spec.tasks[].policies[].event": Field(
             type="enum",
             values=("*", "PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"),
-            description="When.",
+            description="When. PodRunning, OutOfSync and CommandIssued pass the schema and are refused by the webhook.",
             example="TaskCompleted",
             source="tensor-fusion.md 5.6",
         ),
@@ -6259,16 +6482,14 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "spec.jobTemplate.spec.tasks[].partitionPolicy.totalPartitions": Field(
             type="integer",
             required=True,
-            minimum=-2147483648,
-            maximum=2147483647,
+            minimum=1,
             description="Groups.",
             source="tensor-fusion.md 5.6",
         ),
         "spec.jobTemplate.spec.tasks[].partitionPolicy.partitionSize": Field(
             type="integer",
             required=True,
-            minimum=-2147483648,
-            maximum=2147483647,
+            minimum=1,
             unit="Pods",
             description="Pods of a group.",
             source="tensor-fusion.md 5.6",
@@ -6300,7 +6521,6 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         ),
         "spec.jobTemplate.spec.tasks[].partitionPolicy.networkTopology.highestTierName": Field(
             type="string",
-            pattern=DNS_SUBDOMAIN,
             max_length=253,
             description="Highest tier, by name.",
             source="tensor-fusion.md 5.6",
@@ -6322,7 +6542,7 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "spec.jobTemplate.spec.policies[].event": Field(
             type="enum",
             values=("*", "PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"),
-            description="When.",
+            description="When. PodRunning, OutOfSync and CommandIssued pass the schema and are refused by the webhook.",
             example="TaskCompleted",
             source="tensor-fusion.md 5.6",
         ),
@@ -6421,7 +6641,6 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         ),
         "spec.jobTemplate.spec.networkTopology.highestTierName": Field(
             type="string",
-            pattern=DNS_SUBDOMAIN,
             max_length=253,
             description="Highest tier, by name.",
             source="tensor-fusion.md 5.6",
@@ -6507,7 +6726,7 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
             enforced=False,
             description="The cluster's mode, as YAML text.",
             source="koordinator-metax.md 3.5",
-            shape="ClusterConfig",
+            shape="MetaxClusterConfig",
         ),
         "data.nodes-config": Field(
             type="yaml",
@@ -6515,10 +6734,10 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
             enforced=False,
             description="Modes of single nodes, as YAML text.",
             source="koordinator-metax.md 3.5",
-            shape="NodesConfig",
+            shape="MetaxNodesConfig",
         ),
     },
-    "ClusterConfig": {
+    "MetaxClusterConfig": {
         "mode": Field(
             type="enum",
             required=True,
@@ -6528,7 +6747,7 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
             example="native",
         ),
     },
-    "NodesConfig": {
+    "MetaxNodesConfig": {
         "[]": Field(type="object"),
         "[].nodeName": Field(
             type="name",
@@ -6559,16 +6778,12 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "[][].compute": Field(
             type="integer",
             required=True,
-            minimum=-2147483648,
-            maximum=2147483647,
             unit="percent of one card",
             description="Compute.",
         ),
         "[][].vRam": Field(
             type="integer",
             required=True,
-            minimum=-2147483648,
-            maximum=2147483647,
             unit="MiB",
             description="Video memory.",
         ),
@@ -6830,7 +7045,7 @@ LEVELS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "spec.autoScalingConfig.externalScaler": ("enable", "url", "apiKeySecretRef", "initialDelayPeriod", "interval"),
         "spec.autoScalingConfig.externalScaler.apiKeySecretRef": ("name", "namespace"),
         "spec.gangScheduling": ("minMembers", "timeout", "mode"),
-        "status": ("workerCount", "readyWorkers", "phase", "podTemplateHash", "recommendation", "activeCronScalingRule", "appliedRecommendedReplicas", "conditions"),
+        "status": ("workerCount", "readyWorkers", "phase", "podTemplateHash", "recommendation", "activeCronScalingRule", "appliedRecommendedReplicas", "gang", "conditions"),
         "status.recommendation": ("requests", "limits"),
         "status.recommendation.requests": ("tflops", "vram", "compute"),
         "status.recommendation.limits": ("tflops", "vram", "compute"),
@@ -6838,6 +7053,7 @@ LEVELS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "status.activeCronScalingRule.desiredResources": ("requests", "limits"),
         "status.activeCronScalingRule.desiredResources.requests": ("tflops", "vram", "compute"),
         "status.activeCronScalingRule.desiredResources.limits": ("tflops", "vram", "compute"),
+        "status.gang": ("phase", "groupKey", "desiredMembers", "waitingMembers", "scheduledMembers", "readyMembers", "lastTransitionTime", "reason", "message", "backoffUntil"),
         "status.conditions[]": ("type", "status", "reason", "message", "lastTransitionTime", "observedGeneration"),
     },
     "GPUResourceQuota": {
@@ -6898,6 +7114,22 @@ LEVELS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "status.allocated.*.containers[]": ("container", "resource"),
         "status.allocated.*.containers[].resource": ("*",),
     },
+    "MachineSet": {
+        "": ("apiVersion", "kind", "metadata", "spec", "status"),
+        "metadata": ("name", "namespace", "labels", "annotations"),
+        "metadata.labels": ("*",),
+        "metadata.annotations": ("*",),
+        "spec": ("type", "replicas", "instanceTypes", "template"),
+        "spec.template": ("metadata", "spec"),
+        "spec.template.metadata": ("name", "namespace", "labels", "annotations"),
+        "spec.template.metadata.labels": ("*",),
+        "spec.template.metadata.annotations": ("*",),
+        "spec.template.spec": ("metadata", "providerSpec"),
+        "spec.template.spec.metadata": ("name", "namespace", "labels", "annotations"),
+        "spec.template.spec.metadata.labels": ("*",),
+        "spec.template.spec.metadata.annotations": ("*",),
+        "spec.template.spec.providerSpec": ("type",),
+    },
     "VolcanoJob": {
         "": ("apiVersion", "kind", "metadata", "spec", "status"),
         "metadata": ("name", "namespace", "labels", "annotations"),
@@ -6942,10 +7174,10 @@ LEVELS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "metadata.annotations": ("*",),
         "data": ("version", "cluster-config", "nodes-config"),
     },
-    "ClusterConfig": {
+    "MetaxClusterConfig": {
         "": ("mode",),
     },
-    "NodesConfig": {
+    "MetaxNodesConfig": {
         "[]": ("nodeName", "mode"),
     },
     "AllocatedSgpus": {
@@ -7286,10 +7518,43 @@ REMOVED: Final[dict[str, dict[str, RemovedField]]] = {
 }
 """Fields that people still write, by object, then by path."""
 
+ENUMERATIONS: Final[dict[str, tuple[str, ...]]] = {
+    "Qos": ("low", "medium", "high", "critical"),
+    "Isolation": ("shared", "soft", "hard", "partitioned"),
+    "Vendor": ("NVIDIA", "AMD", "Intel", "Qualcomm", "AWSNeuron", "Google", "Cerebras", "Hygon", "MetaX", "MooreThreads", "Biren", "THead", "PPU", "Ascend", "Cambricon", "Enflame", "KunlunXin", "Horizon", "Moore", "Example", "Unknown"),
+    "AutoscaleTarget": ("compute", "vram", "all"),
+    "GpuVendor": ("nvidia", "huawei", "cambricon", "metax", "baidu"),
+    "PartitionPolicy": ("Honor", "Prefer"),
+    "IsolationProvider": ("HAMi-core",),
+    "DeviceType": ("gpu", "rdma", "fpga"),
+    "AllocateStrategy": ("ApplyForAll", "RequestsAsCount"),
+    "TopologyScope": ("Device", "PCIe", "NUMANode", "Node"),
+    "ExclusivePolicy": ("DeviceLevel", "PCIeLevel"),
+    "JointScope": ("SamePCIe",),
+    "PartitionAllocatePolicy": ("Restricted", "BestEffort"),
+    "GpuLinkType": ("NVLink", "HCCS"),
+    "SgpuQosPolicy": ("fixed-share", "best-effort", "burst-share"),
+    "DeviceMode": ("native", "sgpu", "shared", "vgpu"),
+    "SchedulePolicy": ("best-effort", "be", "fixed-share", "fs", "burst-share", "bs"),
+    "AppClass": ("online", "offline"),
+    "Usage": ("training", "inference", "hybrid"),
+    "VolcanoEvent": ("*", "PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCompleted", "TaskFailed", "JobUpdated"),
+    "VolcanoInternalEvent": ("PodRunning", "OutOfSync", "CommandIssued"),
+    "VolcanoAction": ("AbortJob", "RestartJob", "RestartTask", "RestartPod", "RestartPartition", "TerminateJob", "CompleteJob", "ResumeJob"),
+    "VolcanoInternalAction": ("SyncJob", "EnqueueJob", "SyncQueue", "OpenQueue", "CloseQueue"),
+    "VolcanoPlugin": ("ssh", "env", "svc", "tensorflow", "mpi", "pytorch", "hcclrank", "ray"),
+    "VolcanoTopologyPolicy": ("none", "best-effort", "restricted", "single-numa-node"),
+    "VolcanoTierMode": ("hard", "soft"),
+    "VolcanoIteration": ("any", "all"),
+    "ConditionStatus": ("True", "False", "Unknown"),
+    "SelectorOperator": ("In", "NotIn", "Exists", "DoesNotExist"),
+}
+"""Values of every named enumeration, with case."""
+
 EMBEDDED_YAML: Final[dict[str, dict[str, str]]] = {
     "metax-device-config": {
-        "cluster-config": "ClusterConfig",
-        "nodes-config": "NodesConfig",
+        "cluster-config": "MetaxClusterConfig",
+        "nodes-config": "MetaxNodesConfig",
     },
     "gpu-shared-resource-templates": {
         "data.yaml": "GpuSharedResourceTemplates",

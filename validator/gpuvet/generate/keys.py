@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gpuvet.models.base import PLATFORM, KeyDeclaration
-from gpuvet.models.catalogue import EMBEDDED_YAML, KEY_SETS, RESOURCES, SHAPES
+from gpuvet.models.catalogue import EMBEDDED_YAML, ENUMERATIONS, KEY_SETS, RESOURCES, SHAPES
 from gpuvet.models.placement import COMPANY_DOMAIN
 from gpuvet.models.scalars import (
     DNS_LABEL_PATTERN,
@@ -155,9 +155,24 @@ def render_keys() -> str:
         f"\nCOMPANY_DOMAIN: Final = {_literal(COMPANY_DOMAIN)}\n",
         '"""Canonical domain of the company keys (`node.usage`, `control-plane`)."""\n\n',
         _table("KEYS", "dict[str, Key]", "Every key by its full name.", {n: _key(k) for n, k in keys.items() if not k.family}),
-        _table("PREFIXES", "dict[str, Key]", "Families of keys by what their names begin with.", {n: _key(k) for n, k in keys.items() if k.family}),
-        _table("DOMAINS", "dict[str, tuple[str, ...]]", "Known last parts of names by domain.", {d: _tuple(n) for d, n in _domains(keys).items()}),
-        _table("KINDS", "dict[str, Kind]", "CRD kinds by their name in FIELDS.", {n: f"Kind({', '.join(map(_literal, k))})" for n, k in kinds.items()}),
+        _table(
+            "PREFIXES",
+            "dict[str, Key]",
+            "Families of keys by what their names begin with.",
+            {n: _key(k) for n, k in keys.items() if k.family},
+        ),
+        _table(
+            "DOMAINS",
+            "dict[str, tuple[str, ...]]",
+            "Known last parts of names by domain.",
+            {d: _tuple(n) for d, n in _domains(keys).items()},
+        ),
+        _table(
+            "KINDS",
+            "dict[str, Kind]",
+            "CRD kinds by their name in FIELDS.",
+            {n: f"Kind({', '.join(map(_literal, k))})" for n, k in kinds.items()},
+        ),
         _table(
             "FIELDS",
             "dict[str, dict[str, Field]]",
@@ -177,6 +192,12 @@ def render_keys() -> str:
             {name: _nested({path: _removed(path, gone) for path, gone in table.items()}) for name, table in removed.items()},
         ),
         _table(
+            "ENUMERATIONS",
+            "dict[str, tuple[str, ...]]",
+            "Values of every named enumeration, with case.",
+            {name: _tuple(values) for name, values in ENUMERATIONS.items()},
+        ),
+        _table(
             "EMBEDDED_YAML",
             "dict[str, dict[str, str]]",
             "ConfigMap name, then data key of a YAML text, to its shape in FIELDS.",
@@ -190,7 +211,7 @@ def declared_keys() -> dict[str, KeyDeclaration]:
     """All declared keys by name; a name that is declared twice is a mistake in the models."""
     keys: dict[str, KeyDeclaration] = {}
     for key_set in KEY_SETS:
-        for declared in key_set.keys():
+        for declared in key_set.declarations():
             if declared.name in keys:
                 raise ValueError(f"{declared.name} is declared twice; let one line name all places where it stands")
             keys[declared.name] = declared
@@ -288,7 +309,9 @@ _ALWAYS = {
 
 
 def _call(class_: str, /, **arguments: Any) -> str:
-    lines = [f"    {name}={_literal(value)}," for name, value in arguments.items() if name in _ALWAYS[class_] or value not in ("", (), None)]
+    lines = [
+        f"    {name}={_literal(value)}," for name, value in arguments.items() if name in _ALWAYS[class_] or value not in ("", (), None)
+    ]
     if len(lines) == 1:
         return f"{class_}({lines[0].strip(' ,')})"
     return "\n".join((f"{class_}(", *lines, ")"))

@@ -1,10 +1,8 @@
 """One document of a manifest file: its plain value, and on request where every key and value stands."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from yaml.events import Event
-
+from gpuvet.manifests.events import Event
 from gpuvet.manifests.places import Place, survey
 from gpuvet.manifests.source import Source
 from gpuvet.values.path import Path

@@ -59,9 +59,10 @@ class GpuFeatureLabels(LabelSet, vocabulary="placement", stands=("node-label",),
     mps_capable: BooleanText | None = key("nvidia.com/mps.capable", "The cards can be shared by MPS.")
     vgpu_present: BooleanText | None = key("nvidia.com/vgpu.present", "The node has NVIDIA vGPUs.")
     timestamp: IntegerText | None = key("nvidia.com/gfd.timestamp", "When the labels were written.", unit="seconds since 1970")
-    driver_full: DriverVersion | None = key(
-        "nvidia.com/cuda.driver-version.full", "Version of the driver.", example="535.54.03"
+    driver_upgrade_state: LabelValue | None = key(
+        "nvidia.com/gpu-driver-upgrade-state", "Progress of a driver upgrade by NVIDIA's operator.", example="upgrade-done", owner="system"
     )
+    driver_full: DriverVersion | None = key("nvidia.com/cuda.driver-version.full", "Version of the driver.", example="535.54.03")
     driver_major: IntegerText | None = key("nvidia.com/cuda.driver-version.major", "Version of the driver, branch.", example="535")
     driver_minor: IntegerText | None = key("nvidia.com/cuda.driver-version.minor", "Version of the driver, second part.", example="54")
     driver_revision: IntegerText | None = key("nvidia.com/cuda.driver-version.revision", "Version of the driver, third part.", example="03")

@@ -94,7 +94,7 @@ class GoDuration(NamedTuple):
 class Scalar:
     """How one scalar is read and what is known about it. Bounds count in the value's own unit, `step` from zero."""
 
-    type: ValueType
+    kind: ValueType
     read: Callable[[str], Any]
     """Text to value; raises ValueError that tells people what was expected."""
     write: Callable[[Any], str] = str
@@ -139,11 +139,11 @@ class Scalar:
             text = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
         if self.pattern:
             text["pattern"] = self.pattern
-        if self.values and self.type != "words-list":
+        if self.values and self.kind != "words-list":
             text["enum"] = list(self.values)
         if self.max_length is not None:
             text["maxLength"] = self.max_length
-        if self.type == "timestamp":
+        if self.kind == "timestamp":
             text["format"] = "date-time"
         return text
 
@@ -178,14 +178,10 @@ def quantity(
         _within(minimum, above, maximum, amount.nanos, text)
         return amount
 
-    return Scalar(
-        type="quantity", read=read, pattern=QUANTITY_PATTERN, minimum=minimum, above=above, maximum=maximum, bare=bare
-    )
+    return Scalar(kind="quantity", read=read, pattern=QUANTITY_PATTERN, minimum=minimum, above=above, maximum=maximum, bare=bare)
 
 
-def whole_quantity(
-    *, minimum: int = 0, maximum: int | None = None, step: int | None = None, or_multiple_of: int | None = None
-) -> Scalar:
+def whole_quantity(*, minimum: int = 0, maximum: int | None = None, step: int | None = None, or_multiple_of: int | None = None) -> Scalar:
     """The quantity of an extended resource: a whole number, not negative (koordinator-metax.md 9.1)."""
 
     def read(text: str) -> Amount:
@@ -201,7 +197,7 @@ def whole_quantity(
         return amount
 
     return Scalar(
-        type="whole-quantity",
+        kind="whole-quantity",
         read=read,
         pattern=QUANTITY_PATTERN,
         minimum=minimum,
@@ -224,7 +220,7 @@ def integer(*, minimum: int = -INT32 - 1, maximum: int = INT32) -> Scalar:
         _within(minimum, None, maximum, int(text) * NANOS, text)
         return int(text)
 
-    return Scalar(type="integer-text", read=read, pattern=r"^[+-]?[0-9]+$", minimum=minimum, maximum=maximum)
+    return Scalar(kind="integer-text", read=read, pattern=r"^[+-]?[0-9]+$", minimum=minimum, maximum=maximum)
 
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
@@ -237,15 +233,13 @@ def number(*, minimum: int | None = None, above: int | None = None, maximum: int
         if not _NUMBER.fullmatch(text):
             raise ValueError(f"{text!r} is no decimal number such as '0.95'")
         value = float(text)
-        if (
-            (minimum is not None and value < minimum)
-            or (above is not None and value <= above)
-            or (maximum is not None and value > maximum)
-        ):
-            raise ValueError(f"{text} lies outside {'(' if above is not None else '['}{above if above is not None else minimum}, {maximum}]")
+        if (minimum is not None and value < minimum) or (above is not None and value <= above) or (maximum is not None and value > maximum):
+            raise ValueError(
+                f"{text} lies outside {'(' if above is not None else '['}{above if above is not None else minimum}, {maximum}]"
+            )
         return value
 
-    return Scalar(type="number-text", read=read, pattern=f"^{_NUMBER.pattern}$", minimum=minimum, above=above, maximum=maximum)
+    return Scalar(kind="number-text", read=read, pattern=f"^{_NUMBER.pattern}$", minimum=minimum, above=above, maximum=maximum)
 
 
 def _read_boolean(text: str) -> bool:
@@ -258,7 +252,7 @@ def _write_boolean(value: Any) -> str:
     return "true" if value else "false"
 
 
-def matching(type_: ValueType, pattern: str, what: str, max_length: int | None = None) -> Scalar:
+def matching(kind: ValueType, pattern: str, what: str, max_length: int | None = None) -> Scalar:
     """A text of which the pattern says everything."""
     shape = re.compile(pattern, re.ASCII)
 
@@ -267,7 +261,7 @@ def matching(type_: ValueType, pattern: str, what: str, max_length: int | None =
             raise ValueError(f"{text!r} is no {what}")
         return text
 
-    return Scalar(type=type_, read=read, pattern=pattern, max_length=max_length)
+    return Scalar(kind=kind, read=read, pattern=pattern, max_length=max_length)
 
 
 def _read_text(text: str) -> str:
@@ -316,7 +310,7 @@ def words(*allowed: str) -> Scalar:
         return found
 
     word = "|".join(re.escape(item).replace(r"\-", "-") for item in allowed)
-    return Scalar(type="words-list", read=read, write=_join, values=allowed, pattern=f"^({word})(,({word}))*$")
+    return Scalar(kind="words-list", read=read, write=_join, values=allowed, pattern=f"^({word})(,({word}))*$")
 
 
 _UNIT = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": NANOS, "m": 60 * NANOS, "h": 3600 * NANOS}
@@ -389,20 +383,19 @@ def json_text(shape: type[BaseModel]) -> Scalar:
             where = ".".join(str(part) for part in first["loc"])
             raise ValueError(f"is JSON of the wrong shape{f' at {where}' if where else ''}: {first['msg']}") from None
 
-    return Scalar(type="json", read=read, write=_write_json, shape=shape)
+    return Scalar(kind="json", read=read, write=_write_json, shape=shape)
 
 
 def yaml_text(shape: type[BaseModel]) -> Scalar:
     """A YAML text that `shape` describes. Only its type is checked here; the reader of manifests parses what is inside."""
-    return Scalar(type="yaml", read=_read_filled, shape=shape)
+    return Scalar(kind="yaml", read=_read_filled, shape=shape)
 
 
-
-Text = Annotated[str, Scalar(type="text", read=_read_text)]
+Text = Annotated[str, Scalar(kind="text", read=_read_text)]
 """Any text, also an empty one."""
-FilledText = Annotated[str, Scalar(type="text", read=_read_filled, pattern=r"^.*\S.*$")]
+FilledText = Annotated[str, Scalar(kind="text", read=_read_filled, pattern=r"^.*\S.*$")]
 """A text with something in it."""
-BooleanText = Annotated[bool, Scalar(type="boolean-text", read=_read_boolean, write=_write_boolean, values=("true", "false"))]
+BooleanText = Annotated[bool, Scalar(kind="boolean-text", read=_read_boolean, write=_write_boolean, values=("true", "false"))]
 """Exactly `true` or `false`, in quotes."""
 IntegerText = Annotated[int, integer()]
 """A base-10 int32 in quotes."""
@@ -426,31 +419,25 @@ LabelName = Annotated[str, matching("name", DNS_LABEL_PATTERN, "name (lower-case
 """The name of a container, task or port."""
 LabelValue = Annotated[str, matching("label-value", LABEL_VALUE_PATTERN, "label value", 63)]
 """A label value: at most 63 letters, digits and -_. with letters or digits at both ends; may be empty."""
-NamesList = Annotated[tuple[str, ...], Scalar(type="names-list", read=_read_names, write=_join, pattern=r"^[^, ]+(,[^, ]+)*$")]
+NamesList = Annotated[tuple[str, ...], Scalar(kind="names-list", read=_read_names, write=_join, pattern=r"^[^, ]+(,[^, ]+)*$")]
 """Container names with commas between them."""
 IntegersList = Annotated[
-    tuple[int, ...], Scalar(type="integers-list", read=_read_integers, write=_join, pattern=r"^ *[0-9]+ *(, *[0-9]+ *)*$", minimum=0)
+    tuple[int, ...], Scalar(kind="integers-list", read=_read_integers, write=_join, pattern=r"^ *[0-9]+ *(, *[0-9]+ *)*$", minimum=0)
 ]
 """Integers from 0 with commas between them."""
-Duration = Annotated[GoDuration, Scalar(type="duration", read=read_duration, pattern=DURATION_PATTERN)]
+Duration = Annotated[GoDuration, Scalar(kind="duration", read=read_duration, pattern=DURATION_PATTERN)]
 """A Go duration."""
-Timestamp = Annotated[
-    datetime, Scalar(type="timestamp", read=_read_timestamp, write=_write_timestamp, pattern=TIMESTAMP_PATTERN)
-]
+Timestamp = Annotated[datetime, Scalar(kind="timestamp", read=_read_timestamp, write=_write_timestamp, pattern=TIMESTAMP_PATTERN)]
 """An RFC 3339 time."""
 CronText = Annotated[str, matching("cron", CRON_PATTERN, "cron expression of five fields")]
 """A cron expression of five fields."""
-DriverVersion = Annotated[
-    Version, Scalar(type="version", read=_read_version, write=_write_version, pattern=DRIVER_PATTERN)
-]
+DriverVersion = Annotated[Version, Scalar(kind="version", read=_read_version, write=_write_version, pattern=DRIVER_PATTERN)]
 """An NVIDIA driver version, compared part by part."""
-PodTemplateText = Annotated[str, Scalar(type="pod-template", read=_read_filled)]
+PodTemplateText = Annotated[str, Scalar(kind="pod-template", read=_read_filled)]
 """A PodTemplateSpec in YAML or JSON; the reader of manifests parses what is inside."""
-JsonText = Annotated[Any, Scalar(type="json", read=_read_json, write=_write_json)]
+JsonText = Annotated[Any, Scalar(kind="json", read=_read_json, write=_write_json)]
 """JSON of any shape."""
 Ratio = Annotated[float, number(above=0, maximum=1)]
 """A fraction in (0, 1], in quotes."""
 Factor = Annotated[float, number(above=0)]
 """A factor above 0, in quotes."""
-
-

@@ -100,7 +100,7 @@ def attribute(
     bounds: dict[str, Any] = {"ge": minimum, "le": maximum, "pattern": pattern or None}
     bounds["min_length"] = min_items if min_items is not None else min_length
     bounds["max_length"] = max_length
-    info: FieldInfo = Field(
+    info: Any = Field(
         default=PydanticUndefined if required else None,
         alias=alias or None,
         description=description,
@@ -165,7 +165,9 @@ def _explained(model: type[BaseModel], problem: Problem) -> Problem:
     gone = next((structure.removed[name] for structure in structures_below(model) if name in structure.removed), None)
     if gone is None:
         return problem._replace(message="is no field of this object")
-    return problem._replace(message=f"is no field of this object: {gone.note}" + (f"; write {gone.replaced_by}" if gone.replaced_by else ""))
+    return problem._replace(
+        message=f"is no field of this object: {gone.note}" + (f"; write {gone.replaced_by}" if gone.replaced_by else "")
+    )
 
 
 class ObjectMeta(OpenStructure):
@@ -256,16 +258,8 @@ def _parts(annotation: Any, path: str) -> Iterator[tuple[str, type[BaseModel]]]:
 
 def _member(info: FieldInfo, path: str) -> Iterator[tuple[str, Member]]:
     facts = next((item for item in info.metadata if isinstance(item, _Facts)), _Facts())
-    bounds = {name: value for item in info.metadata for name in _BOUNDS if (value := getattr(item, name, None)) is not None}
     own = next((item for item in info.metadata if isinstance(item, Scalar)), None)
-    found = _of_scalar(own) if own is not None else _of(info.annotation)
-    for constraint, target in (("ge", "minimum"), ("le", "maximum"), ("pattern", "pattern")):
-        if constraint in bounds:
-            found = replace(found, **{target: bounds[constraint]})
-    if "min_length" in bounds and found.type == "list":
-        found = replace(found, min_items=bounds["min_length"])
-    if "max_length" in bounds:
-        found = replace(found, max_length=bounds["max_length"])
+    found = _bounded(_of_scalar(own) if own is not None else _of(info.annotation), info.metadata)
     yield (
         path,
         replace(
@@ -285,7 +279,24 @@ def _member(info: FieldInfo, path: str) -> Iterator[tuple[str, Member]]:
     yield from _below(info.annotation, path)
 
 
-_BOUNDS = ("ge", "le", "min_length", "max_length", "pattern")
+def _bounded(member: Member, metadata: list[Any]) -> Member:
+    """The member with the bounds of its own line; the range of an integer type is no bound."""
+    for item in metadata:
+        lowest, highest, pattern = (getattr(item, name, None) for name in ("ge", "le", "pattern"))
+        shortest, longest = (getattr(item, name, None) for name in ("min_length", "max_length"))
+        if isinstance(item, Scalar):
+            continue
+        if lowest is not None and lowest not in (-INT32 - 1, -INT64 - 1):
+            member = replace(member, minimum=lowest)
+        if highest is not None and highest not in (INT32, INT64):
+            member = replace(member, maximum=highest)
+        if pattern is not None:
+            member = replace(member, pattern=pattern)
+        if shortest is not None and member.type == "list":
+            member = replace(member, min_items=shortest)
+        if longest is not None:
+            member = replace(member, max_length=longest)
+    return member
 
 
 def _plain(annotation: Any) -> Any:
@@ -310,9 +321,9 @@ def _metadata(annotation: Any) -> tuple[Any, ...]:
 
 def _of_scalar(scalar: Scalar) -> Member:
     return Member(
-        type=scalar.type,
+        type=scalar.kind,
         values=scalar.values,
-        enforced=scalar.type not in _UNENFORCED,
+        enforced=scalar.kind not in _UNENFORCED,
         pattern=scalar.pattern,
         minimum=scalar.minimum,
         above=scalar.above,
