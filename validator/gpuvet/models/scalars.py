@@ -90,6 +90,16 @@ class GoDuration(NamedTuple):
         return self.text
 
 
+class WrittenVersion(NamedTuple):
+    """A version: its parts, which decide every comparison, and the text as written."""
+
+    parts: Version
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scalar:
     """How one scalar is read and what is known about it. Bounds count in the value's own unit, `step` from zero."""
@@ -121,7 +131,7 @@ class Scalar:
             text = str(value)
         elif self.bare == "number" and isinstance(value, float):
             text = repr(value)
-        elif isinstance(value, (Amount, GoDuration)):
+        elif isinstance(value, (Amount, GoDuration, WrittenVersion)):
             text = value.text
         else:
             raise ValueError(f"must be {'a text or an integer' if self.bare else 'a text'}, not {type(value).__name__}")
@@ -347,15 +357,11 @@ CRON_PATTERN: Final = rf"^{_CRON_FIELD}( +{_CRON_FIELD}){{4}}$"
 """Five fields; macros such as @daily are refused (tensor-fusion.md 3.2)."""
 
 
-def _read_version(text: str) -> Version:
+def _read_version(text: str) -> WrittenVersion:
     version = parse_version(text)
     if version is None or not re.fullmatch(DRIVER_PATTERN, text, re.ASCII):
         raise ValueError(f"{text!r} is no version such as 470.161.03 or 525.89.02")
-    return version
-
-
-def _write_version(value: Any) -> str:
-    return ".".join(str(part) for part in value)
+    return WrittenVersion(version, text)
 
 
 def _read_json(text: str) -> Any:
@@ -368,7 +374,7 @@ def _read_json(text: str) -> Any:
 def _write_json(value: Any) -> str:
     if isinstance(value, BaseModel):
         return value.model_dump_json(by_alias=True, exclude_none=True)
-    return json.dumps(value)
+    return json.dumps(value, separators=(",", ":"))
 
 
 def json_text(shape: type[BaseModel]) -> Scalar:
@@ -431,7 +437,7 @@ Timestamp = Annotated[datetime, Scalar(kind="timestamp", read=_read_timestamp, w
 """An RFC 3339 time."""
 CronText = Annotated[str, matching("cron", CRON_PATTERN, "cron expression of five fields")]
 """A cron expression of five fields."""
-DriverVersion = Annotated[Version, Scalar(kind="version", read=_read_version, write=_write_version, pattern=DRIVER_PATTERN)]
+DriverVersion = Annotated[WrittenVersion, Scalar(kind="version", read=_read_version, pattern=DRIVER_PATTERN)]
 """An NVIDIA driver version, compared part by part."""
 PodTemplateText = Annotated[str, Scalar(kind="pod-template", read=_read_filled)]
 """A PodTemplateSpec in YAML or JSON; the reader of manifests parses what is inside."""
