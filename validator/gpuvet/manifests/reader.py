@@ -37,7 +37,7 @@ def read(data: bytes) -> Reading:
 def read_embedded(document: Document, path: Path) -> Reading:
     """The YAML or JSON text that the scalar at `path` holds; all places are places in the file that `document` is from."""
     found = document.scalar_place(path)
-    if found is None or found[1].style is None:
+    if found is None:
         return Reading([], (), 0)
     source, place = found
     return _read(Excerpt(place.text, source, lambda: offsets_of(source.text, place)), None)

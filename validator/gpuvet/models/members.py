@@ -62,16 +62,17 @@ def _member(info: FieldInfo, path: str) -> Iterator[tuple[str, Member]]:
             source=facts.source,
         ),
     )
-    yield from _below(info.annotation, path)
+    for below, member in _below(info.annotation, path):
+        yield below, member if facts.enforced else replace(member, enforced=False)
 
 
 def _bounded(member: Member, metadata: list[Any]) -> Member:
     """The member with the bounds of its own line; the range of an integer type is no bound."""
     for item in metadata:
-        lowest, highest, pattern = (getattr(item, name, None) for name in ("ge", "le", "pattern"))
-        shortest, longest = (getattr(item, name, None) for name in ("min_length", "max_length"))
         if isinstance(item, Scalar):
             continue
+        lowest, highest, pattern = (getattr(item, name, None) for name in ("ge", "le", "pattern"))
+        shortest, longest = (getattr(item, name, None) for name in ("min_length", "max_length"))
         if lowest is not None and lowest not in (-INT32 - 1, -INT64 - 1):
             member = replace(member, minimum=lowest)
         if highest is not None and highest not in (INT32, INT64):

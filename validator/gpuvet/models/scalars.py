@@ -146,7 +146,7 @@ class Scalar:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         text: JsonSchemaValue = {"type": "string"}
         if self.bare:
-            text = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
+            text = {"anyOf": [{"type": self.bare}, {"type": "string"}], "x-kubernetes-int-or-string": True}
         if self.pattern:
             text["pattern"] = self.pattern
         if self.values and self.kind != "words-list":
@@ -221,13 +221,14 @@ def whole_quantity(*, minimum: int = 0, maximum: int | None = None, step: int | 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
-def integer(*, minimum: int = -INT32 - 1, maximum: int = INT32) -> Scalar:
-    """A base-10 integer in a text."""
+def integer(*, minimum: int | None = None, maximum: int | None = None) -> Scalar:
+    """A base-10 int32 in a text."""
 
     def read(text: str) -> int:
         if not _INTEGER.fullmatch(text) or len(text) > 30:
             raise ValueError(f"{text!r} is no plain base-10 integer")
-        _within(minimum, None, maximum, int(text) * NANOS, text)
+        lowest, highest = (-INT32 - 1 if minimum is None else minimum), (INT32 if maximum is None else maximum)
+        _within(lowest, None, highest, int(text) * NANOS, text)
         return int(text)
 
     return Scalar(kind="integer-text", read=read, pattern=r"^[+-]?[0-9]+$", minimum=minimum, maximum=maximum)
@@ -399,8 +400,6 @@ def yaml_text(shape: type[BaseModel]) -> Scalar:
 
 Text = Annotated[str, Scalar(kind="text", read=_read_text)]
 """Any text, also an empty one."""
-FilledText = Annotated[str, Scalar(kind="text", read=_read_filled, pattern=r"^.*\S.*$")]
-"""A text with something in it."""
 BooleanText = Annotated[bool, Scalar(kind="boolean-text", read=_read_boolean, write=_write_boolean, values=("true", "false"))]
 """Exactly `true` or `false`, in quotes."""
 IntegerText = Annotated[int, integer()]
@@ -413,8 +412,6 @@ PercentText = Annotated[Amount, quantity(above=0, maximum=100)]
 """A quantity in quotes, above 0 and at most 100: percent of one card."""
 WholeQuantity = Annotated[Amount, whole_quantity()]
 """The amount of an extended resource, not negative."""
-PercentQuantity = Annotated[Amount, whole_quantity(minimum=0)]
-"""The amount of a resource that counts percent of a card, whole, also above 100."""
 CrdQuantity = Annotated[Amount, quantity(bare="integer")]
 """A quantity in a CRD: text or bare integer, never a bare decimal; the schema sets no bounds."""
 CoreQuantity = Annotated[Amount, quantity(bare="number")]

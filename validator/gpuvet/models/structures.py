@@ -20,7 +20,7 @@ class Removed(NamedTuple):
     """A member that people still write although the schema has it no more, or never had it."""
 
     replaced_by: str
-    """Name of the member beside it to write instead; empty when nothing replaces it."""
+    """Member to write instead: its name when it stands beside, else its path from `spec.`; empty when nothing replaces it."""
     note: str
     since: str = ""
     """First version that had it; empty when none ever did."""
@@ -116,7 +116,6 @@ def camel_case(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
-Boolean = bool
 Integer32 = Annotated[int, Field(ge=-INT32 - 1, le=INT32)]
 """An int32 of a CRD: a bare YAML integer."""
 Integer64 = Annotated[int, Field(ge=-INT64 - 1, le=INT64)]
@@ -160,7 +159,7 @@ def _explained(model: type[BaseModel], problem: Problem) -> Problem:
     if problem.message != "Extra inputs are not permitted":
         return problem
     name = problem.key.rpartition(".")[2]
-    gone = next((structure.removed[name] for structure in structures_below(model) if name in structure.removed), None)
+    gone = next((structure.removed[name] for structure in _structures(model, set()) if name in structure.removed), None)
     if gone is None:
         return problem._replace(message="is no field of this object")
     return problem._replace(
@@ -199,22 +198,16 @@ class CustomResource(Structure):
         return group, version, str(get_args(cls.model_fields["kind"].annotation)[0])
 
 
-def structures_below(model: type[BaseModel]) -> Iterator[type[Structure]]:
+def _structures(model: type[BaseModel], seen: set[type[BaseModel]]) -> Iterator[type[Structure]]:
     """All structures that a model is made of, itself first."""
-    seen: dict[type[BaseModel], None] = {model: None}
-    for current in _growing(seen):
-        if issubclass(current, Structure):
-            yield current
-        for info in current.model_fields.values():
-            for part in _models_in(info.annotation):
-                seen.setdefault(part)
-
-
-def _growing(seen: dict[type[BaseModel], None]) -> Iterator[type[BaseModel]]:
-    done = 0
-    while done < len(seen):
-        yield list(seen)[done]
-        done += 1
+    if model in seen:
+        return
+    seen.add(model)
+    if issubclass(model, Structure):
+        yield model
+    for info in model.model_fields.values():
+        for part in _models_in(info.annotation):
+            yield from _structures(part, seen)
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

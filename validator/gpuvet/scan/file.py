@@ -30,6 +30,8 @@ class FileJob(NamedTuple):
     """Rules of the reader that are on."""
     keep: frozenset[str]
     """Kinds of objects whose facts are kept."""
+    stdin_name: str = "-"
+    """The input that cannot be read twice."""
 
 
 def check_file(name: str, data: bytes, job: FileJob, second: bool = False) -> FileResult:
@@ -52,9 +54,9 @@ def check_file(name: str, data: bytes, job: FileJob, second: bool = False) -> Fi
         _add_problem(result, problem, name, job)
     context = job.context
     if documents and job.keep:
-        own = [fact for document, file in documents for fact in facts_of(document, file, job.keep)]
+        own = [fact for document, file in documents for fact in facts_of(document, file, name, job.keep)]
         if own:
-            result.facts = own
+            result.facts = own if name == job.stdin_name else [fact._replace(document=None) for fact in own]
             context = _OwnFirst(own, context)
     for document, file in documents:
         result.counts.documents += 1

@@ -55,7 +55,7 @@ def _scan(request: Scan, rules: RuleSet) -> ScanResult:
     findings: list[Finding] = []
     unread = crashed = False
     waiting: list[FileResult] = []
-    for result in _pass(request, inputs, _job(settings, rules, None, EmptyContext())):
+    for result in _pass(request, inputs, _job(settings, rules, None, EmptyContext(), request.stdin_name)):
         counts.add(result.counts)
         findings.extend(result.findings)
         facts.extend(result.facts)
@@ -71,16 +71,16 @@ def _scan(request: Scan, rules: RuleSet) -> ScanResult:
     findings.extend(finding for result in waiting if not result.asked & context.kinds for finding in result.open)
     if again:
         only = frozenset().union(*(result.open_rules for result in waiting))
-        for result in _pass(request, again, _job(settings, rules, only, context)):
+        for result in _pass(request, again, _job(settings, rules, only, context, request.stdin_name)):
             findings.extend(f for f in (*result.findings, *result.open) if f.rule in only)
             unread, crashed = unread or result.unread, crashed or result.crashed
     return ScanResult(sorted(set(findings), key=lambda finding: finding.order), counts, unread, crashed)
 
 
-def _job(settings: Settings, rules: RuleSet, only: frozenset[str] | None, context: Context) -> FileJob:
+def _job(settings: Settings, rules: RuleSet, only: frozenset[str] | None, context: Context, stdin_name: str = "-") -> FileJob:
     judge = Judge(rules, settings.workloads, settings.platform, only)
     severities = {rule.info.id: rule.severity for rule in rules.rules if rule.info.kind == "input"}
-    return FileJob(judge, context, rules.needles(), severities, rules.finds)
+    return FileJob(judge, context, rules.needles(), severities, rules.finds, stdin_name)
 
 
 def _context_facts(settings: Settings, rules: RuleSet) -> list[Fact]:
