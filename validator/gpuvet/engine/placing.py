@@ -107,7 +107,7 @@ def _edit(subject: Subject, op: str, place: tuple[Any, ...], value: Any) -> Edit
     raw = None if op == "rename" else document.raw_text(whole)
     if op == "quote":
         return Edit(span, "'" + raw.replace("'", "''") + "'") if raw is not None else None
-    return Edit(span, _scalar(text(value), raw, type(value_at(document.value, whole)) is str or op == "rename"))
+    return Edit(span, _scalar(value if type(value) is str else text(value), raw, type(value_at(document.value, whole)) is str or op == "rename"))
 
 
 def _scalar(new: str, raw: str | None, was_text: bool) -> str:
