@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '1415a5a1a49ea04a650acc5ec8dc9635'
+SOURCE_DIGEST = 'f9dcb56e81835a9bec2af28a63456389'
 
 RULES = (
     RuleInfo(
