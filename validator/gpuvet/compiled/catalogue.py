@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '84f87283c632efc8ef482991ccaffc8c'
+SOURCE_DIGEST = '497194cbe48ac2b29514c11f77fcab56'
 
 RULES = (
     RuleInfo(
@@ -93,7 +93,7 @@ RULES = (
         supersedes=(),
         platform=None,
         parameters={},
-        finds=('WorkloadProfile',),
+        finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF013',
     ),
