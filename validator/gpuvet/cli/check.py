@@ -5,39 +5,92 @@ import sys
 from pathlib import Path as FilePath
 from typing import Any
 
+from gpuvet.values.finding import SEVERITIES
+
+EPILOG = """\
+examples:
+  gpuvet check deploy/                              a folder, .gitignore respected
+  kustomize build overlays/prod | gpuvet check -    what is really applied
+  helm template chart | gpuvet check -              findings name the chart's files
+  gpuvet check --bundle strict --fail-on warning .  the strictest gate
+  gpuvet check --output json=report.json .          text on the terminal, JSON in a file
+
+exit codes:
+  0  nothing at or above --fail-on      1  findings
+  2  wrong usage, or input unreadable   3  no full verdict (a rule failed, or an engine did not answer)
+"""
+
 
 def register(commands: Any) -> None:
     """Adds the subcommand."""
-    parser = commands.add_parser("check", help="check manifests", description="Checks manifests.")
-    parser.add_argument("paths", nargs="*", default=["."], metavar="PATH")
-    parser.add_argument("--format", default="text", choices=["text", "json"])
-    parser.add_argument("--config", metavar="FILE")
-    parser.add_argument("--bundle")
-    parser.add_argument("--fail-on", default="error", choices=["error", "warning", "info"])
-    parser.add_argument("-j", "--jobs", type=int, default=0)
+    parser = commands.add_parser(
+        "check",
+        help="say which line is wrong, why, what would happen in the cluster, and how to mend it",
+        description="Checks manifests that ask for shared or virtual GPUs: files, folders, or - for standard input; YAML or JSON.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="file, folder, or - (default: the current folder)")
+    parser.add_argument("--format", default="text", choices=["text", "json"], help="format on standard output (default: text)")
+    parser.add_argument("--output", action="append", default=[], metavar="FORMAT=FILE", help="write a report to a file too; may be repeated")
+    parser.add_argument("--fail-on", default="error", choices=SEVERITIES, help="the least severity that makes the exit code 1")
+    parser.add_argument("--config", metavar="FILE", help="the configuration (default: the nearest .gpuvet.yaml above the first PATH)")
+    parser.add_argument("--bundle", metavar="NAME", help="what to enforce: default, strict, one vocabulary, or a bundle file")
+    parser.add_argument("--stdin-filename", default="<stdin>", metavar="NAME", help="what findings in standard input are called")
+    parser.add_argument("-j", "--jobs", type=int, default=0, metavar="N", help="processes (default: one, or one a processor for many files)")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exit code."""
+    """The exit code. Raises GpuvetError for wrong usage or configuration."""
+    from gpuvet.cli.output import Progress, parse_output
     from gpuvet.scan.run import Scan, folder_of, scan
     from gpuvet.settings.config import find_config, load_settings
-    from gpuvet.values.finding import SEVERITIES
 
+    outputs = [parse_output(text) for text in options.output]
     config = FilePath(options.config) if options.config else find_config(folder_of(options.paths))
     settings = load_settings(config, options.bundle)
-    stdin = sys.stdin.buffer.read() if "-" in options.paths else None
-    result = scan(Scan(options.paths, settings, stdin=stdin, jobs=options.jobs))
-    if options.format == "json":
-        from gpuvet.report.json import render_json
-
-        sys.stdout.write(render_json(result))
-    else:
-        for f in result.findings:
-            print(f"{f.location.file}:{f.location.span.line}:{f.location.span.column}: {f.rule} {f.severity} {f.message} [{f.consequence}]")
+    progress = Progress()
+    request = Scan(
+        paths=options.paths,
+        settings=settings,
+        stdin_name=options.stdin_filename,
+        stdin=sys.stdin.buffer.read() if "-" in options.paths else None,
+        jobs=max(0, options.jobs),
+        progress=progress,
+    )
+    result = scan(request)
+    progress.done()
+    _write(options.format, result, request, None)
+    for format, file in outputs:
+        _write(format, result, request, file)
     if result.crashed:
         return 3
     if result.unread:
         return 2
     failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]
     return 1 if any(finding.severity in failing for finding in result.findings) else 0
+
+
+def _write(format: str, result: Any, request: Any, file: str | None) -> None:
+    from gpuvet.cli.output import SourceLines, wants_color
+    from gpuvet.values.errors import UsageError
+
+    if format == "json":
+        from gpuvet.report.json import render_json
+
+        pieces = iter([render_json(result)])
+    else:
+        from gpuvet.report.text import render_text
+
+        pieces = render_text(result, SourceLines(request), file is None and wants_color(sys.stdout))
+    if file is None:
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        for piece in pieces:
+            sys.stdout.write(piece)
+        return
+    try:
+        with open(file, "w", encoding="utf-8", errors="backslashreplace") as stream:
+            stream.writelines(pieces)
+    except OSError as error:
+        raise UsageError(f"--output {format}={file}: cannot be written: {error.strerror}") from None

@@ -1,8 +1,11 @@
 """What a run knows of other objects. Three answers: the object, None (known absent), UNKNOWN."""
 
-from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
+from gpuvet.engine.spans import span_of
+from gpuvet.manifests.document import Document
+from gpuvet.manifests.reader import read
 from gpuvet.values.finding import Location
 from gpuvet.values.path import Path
 from gpuvet.values.span import Span
@@ -10,20 +13,41 @@ from gpuvet.values.total import UNKNOWN, Unknown
 
 
 class Fact(NamedTuple):
-    """What is kept of an object that rules look up: its value and where the keys and values of it stand."""
+    """What is kept of an object that rules look up. Places are worked out when a finding needs them, by reading the file again."""
 
     kind: str
     namespace: str | None
     name: str
     value: dict[str, Any]
+    shown_file: str
+    """What findings call the file."""
     file: str
-    spans: Mapping[Path, Span]
+    document_index: int
+    """The document's place in the file."""
+    path: Path
+    """The object's place in the document (in a List)."""
+    document: Document | None
+    """Kept only while the file is being judged, and for what cannot be read again."""
 
     def locate(self, path: Path) -> Location:
-        """The place of a path, or of its nearest ancestor that has one."""
-        while path and path not in self.spans:
-            path = path[:-1]
-        return Location(self.file, self.spans.get(path, Span(1, 1, 1, 2)))
+        """The place of a path in the object, or of its nearest ancestor that has one."""
+        document = self.document or _document(self.file, self.document_index)
+        span = Span(1, 1, 1, 2) if document is None else span_of(document, (*self.path, *path))
+        return Location(self.shown_file, span)
+
+
+@lru_cache(maxsize=4)
+def _documents(file: str) -> list[Document]:
+    try:
+        with open(file, "rb") as stream:
+            return read(stream.read()).documents
+    except OSError:
+        return []
+
+
+def _document(file: str, index: int) -> Document | None:
+    documents = _documents(file)
+    return documents[index] if index < len(documents) else None
 
 
 class Context(Protocol):
@@ -100,9 +124,9 @@ class FactContext:
 def _one_of(facts: list[Fact], file: str) -> Fact | Unknown:
     """Same file before nearest folder; two that still differ leave it unknown."""
     if len(facts) > 1:
-        facts = sorted(facts, key=lambda fact: -_nearness(fact.file, file))
-        best = _nearness(facts[0].file, file)
-        near = [fact for fact in facts if _nearness(fact.file, file) == best]
+        facts = sorted(facts, key=lambda fact: -_nearness(fact.shown_file, file))
+        best = _nearness(facts[0].shown_file, file)
+        near = [fact for fact in facts if _nearness(fact.shown_file, file) == best]
         if any(fact.value != near[0].value for fact in near):
             return UNKNOWN
     return facts[0]

@@ -145,7 +145,7 @@ class _Run:
         self.scope.asked = set()
         try:
             rule.function(subject, rule.parameters, found.append)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             self.crashes.append(Crash(rule, f"{type(error).__name__}: {error}"))
             found = []
         is_open = bool(self.scope.asked)

@@ -59,7 +59,7 @@ class RuleSet:
         for rule in self.rules:
             for sort, token in _tokens(rule.info, usage_key):
                 self._index.setdefault((rule.info.on, sort, token), []).append(rule)
-        self.subjects = frozenset(rule.info.on for rule in self.rules)
+        self.subjects = frozenset(on for on, _, _ in self._index)
 
     def select(self, on: str, kind: str, keys: tuple[str, ...], names: tuple[str, ...] = (), images: tuple[str, ...] = ()) -> tuple[BoundRule, ...]:
         """The rules that may speak about a subject that shows these keys, in catalogue order."""

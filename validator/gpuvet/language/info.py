@@ -4,6 +4,7 @@ from gpuvet.language import ir
 from gpuvet.language.catalogue import LoadedRule
 from gpuvet.values.rule import RuleInfo
 
+
 def rule_info(rule: LoadedRule, module: str) -> RuleInfo:
     """The rule without its constraint."""
     text = rule.text

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from yaml.events import AliasEvent, DocumentEndEvent, Event, MappingStartEvent, ScalarEvent, SequenceStartEvent
+from yaml.events import AliasEvent, DocumentEndEvent, MappingStartEvent, ScalarEvent, SequenceStartEvent
 
-from gpuvet.manifests.events import Fault
+from gpuvet.manifests.events import Event, Fault
 
 _RATIO_LOW: Final = 400_000
 _RATIO_HIGH: Final = 4_000_000

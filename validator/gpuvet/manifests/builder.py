@@ -5,9 +5,7 @@ from typing import Any, Final
 
 from yaml.events import (
     AliasEvent,
-    DocumentEndEvent,
     DocumentStartEvent,
-    Event,
     MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
@@ -16,7 +14,7 @@ from yaml.events import (
 )
 
 from gpuvet.manifests.aliases import check_aliases
-from gpuvet.manifests.events import Fault
+from gpuvet.manifests.events import Event, Fault
 from gpuvet.manifests.places import is_merge, scalar_key
 from gpuvet.manifests.scalars import PlainKeys, PlainValues, ScalarError, resolve_tagged
 
@@ -30,7 +28,18 @@ _KEYS: Final = PlainKeys()
 class Builder:
     """Makes the values of a stream, one document after the other."""
 
-    __slots__ = ("_aliases_checked", "_anchors", "_events", "_scalars", "_stream", "_take", "begins_behind_dashes", "directives", "odd", "start")
+    __slots__ = (
+        "_aliases_checked",
+        "_anchors",
+        "_events",
+        "_scalars",
+        "_stream",
+        "_take",
+        "begins_behind_dashes",
+        "directives",
+        "odd",
+        "start",
+    )
 
     def __init__(self, events: list[Event]) -> None:
         self._events = events
@@ -41,11 +50,12 @@ class Builder:
     def next_document(self) -> bool:
         """Go on to the next document; False when the stream is over. `start` is then the position of its root event."""
         for event in self._stream:
-            if type(event) is DocumentStartEvent:
-                self.directives = event if event.version or event.tags else None
+            kind = type(event)
+            if kind is DocumentStartEvent:
+                self.directives = bool(event.version or event.tags)
                 self.start = len(self._events) - length_hint(self._stream)
                 # JSON's marks know no lines, but JSON has no `---` either.
-                self.begins_behind_dashes = bool(event.explicit) and event.end_mark.line == self._events[self.start].start_mark.line
+                self.begins_behind_dashes = event.explicit is True and event.end_mark.line == self._events[self.start].start_mark.line
                 self.odd = False
                 self._anchors: dict[str, Any] = {}
                 self._scalars: dict[str, Event] = {}
@@ -169,7 +179,8 @@ class Builder:
     def _complex_key(self, event: Event, depth: int) -> str | None:
         """The key for an alias to a scalar; None (and odd) for a list or mapping in the place of a key."""
         value = self._node(event, depth)
-        if type(event) is AliasEvent and not isinstance(value, (dict, list)):
+        kind = type(event)
+        if kind is AliasEvent and not isinstance(value, (dict, list)):
             return self._special_key(self._scalars[event.anchor])
         self.odd = True
         return None

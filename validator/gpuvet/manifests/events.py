@@ -4,12 +4,14 @@ import re
 from typing import Any, Final
 
 import yaml
-from yaml.events import Event
 from yaml.parser import Parser
 from yaml.reader import Reader, ReaderError
 from yaml.scanner import Scanner
 
 from gpuvet.values.errors import InputError
+
+Event = Any
+"""A PyYAML event. Its classes differ in their attributes and are told apart by `type(event) is`, which no type checker follows."""
 
 _MAX_BRACKETS: Final = 5_000
 _BRACKET_OR_DOCUMENT: Final = re.compile(r"[][{}]|^---", re.MULTILINE)
@@ -39,17 +41,25 @@ class _PureParser(Reader, Scanner, Parser):
         Parser.__init__(self)
 
     def raw_parse(self) -> None:
-        while self.get_event() is not None:
+        for _ in iter(self.get_event, None):
             pass
 
 
-_parser: Any = yaml.cyaml.CParser if yaml.__with_libyaml__ else _PureParser
+def _fastest_parser() -> Any:
+    try:
+        from yaml.cyaml import CParser  # type: ignore[attr-defined]
+    except ImportError:
+        return _PureParser
+    return CParser
+
+
+_parser: Any = _fastest_parser()
 
 
 def parse(text: str, data: bytes | None = None) -> list[Event]:
     """All events of the stream, the two stream events included. `data`, when at hand, is `text` in UTF-8. Raises Fault."""
-    with_events: list[Event] = _run(text, data, lambda parser: list(iter(parser.get_event, None)))
-    return with_events
+    events: list[Event] = _run(text, data, lambda parser: list(iter(parser.get_event, None)))
+    return events
 
 
 def check(text: str, data: bytes | None = None) -> None:
@@ -105,7 +115,10 @@ def _unreadable(text: str) -> Fault:
 
 
 _ADVICE: Final = (
-    ("mapping values are not allowed", "`:` starts a value where none is allowed; check the indentation, or quote the text if it contains `: `."),
+    (
+        "mapping values are not allowed",
+        "`:` starts a value where none is allowed; check the indentation, or quote a text that contains `: `.",
+    ),
     ("did not find expected key", "A key was expected here; check the indentation, and that quotes and brackets are closed."),
     ("could not find expected ':'", "A `:` after a key was expected; check that the key ends with `: ` and that quotes are closed."),
     ("did not find expected '-' indicator", "A list item (`- `) was expected here; check the indentation."),

@@ -1,13 +1,12 @@
 """JSON text -> the events YAML would have given, for JSON that YAML cannot read: tabs, surrogate escapes, long keys, several roots."""
 
 import re
-from json.decoder import JSONDecodeError, scanstring
-from typing import Any, Final, NamedTuple
+from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
+from typing import Any, Final
 
 from yaml.events import (
     DocumentEndEvent,
     DocumentStartEvent,
-    Event,
     MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
@@ -17,13 +16,20 @@ from yaml.events import (
     StreamStartEvent,
 )
 
+from gpuvet.manifests.events import Event
+
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
 _WORD: Final = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", re.ASCII)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-class _Mark(NamedTuple):
-    index: int
+class _Mark:
+    """What the reader uses of PyYAML's marks."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
 
 
 def json_events(text: str) -> list[Event] | None:
@@ -98,7 +104,7 @@ class _Scanner:
             self.at += 1
 
     def _open(self, head: str) -> None:
-        kind = MappingStartEvent if head == "{" else SequenceStartEvent
+        kind: Any = MappingStartEvent if head == "{" else SequenceStartEvent
         start = _Mark(self.at)
         self.at += 1
         self.events.append(kind(None, None, True, start, _Mark(self.at), flow_style=True))
@@ -118,7 +124,8 @@ class _Scanner:
 
     def _scalar(self, value: str, start: int, style: str | None) -> None:
         implicit = (style is None, style is not None)
-        self.events.append(ScalarEvent(None, None, implicit, value, _Mark(start), _Mark(self.at), style=style))
+        kind: Any = ScalarEvent
+        self.events.append(kind(None, None, implicit, value, _Mark(start), _Mark(self.at), style=style))
 
     def _emit(self, kind: Any, length: int) -> None:
         start = _Mark(self.at)

@@ -11,13 +11,13 @@ from typing import Final, NamedTuple
 
 from yaml.events import (
     AliasEvent,
-    Event,
     MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
     SequenceEndEvent,
 )
 
+from gpuvet.manifests.events import Event
 from gpuvet.manifests.scalars import ScalarError, resolve_key, resolve_plain, resolve_tagged
 
 _ANCHOR: Final = re.compile(r"&[^\s,\[\]{}]+\s*")
@@ -28,7 +28,7 @@ _BLOCK_STYLES: Final = ("|", ">")
 class Place:
     """Where a value stands: offsets `start` to `end` (exclusive) in the text; `key` the same for the key that holds it."""
 
-    __slots__ = ("end", "key", "members", "start", "style", "text")
+    __slots__ = ("end", "key", "members", "start", "style", "target", "text")
 
     def __init__(self, start: int, end: int) -> None:
         self.start = start
@@ -39,6 +39,8 @@ class Place:
         """For a scalar: "plain", "'", '"', "|" or ">"."""
         self.text = ""
         """For a scalar: its content, before it is resolved."""
+        self.target: Place | None = None
+        """For an alias: the place of what it stands for."""
 
 
 class Oddity(NamedTuple):
@@ -77,12 +79,13 @@ class _Surveyor:
 
     def node(self, event: Event, as_key: bool = False) -> Place:
         start, end = event.start_mark.index, event.end_mark.index
-        if isinstance(event, AliasEvent):
+        kind = type(event)
+        if kind is AliasEvent:
             target = self.anchors[event.anchor]
             place = Place(start, end)
-            place.members, place.text = target.members, target.text
+            place.members, place.target = target.members, target
             return place
-        if isinstance(event, ScalarEvent):
+        if kind is ScalarEvent:
             place = self._scalar(event, start, end, as_key)
             if event.anchor is not None:
                 self.anchors[event.anchor] = place
@@ -91,13 +94,13 @@ class _Surveyor:
         place = Place(start, end)
         if event.anchor is not None:
             self.anchors[event.anchor] = place
-        if isinstance(event, MappingStartEvent):
+        if kind is MappingStartEvent:
             self._mapping(event, place)
         else:
             self._sequence(event, place)
         return place
 
-    def _scalar(self, event: ScalarEvent, start: int, end: int, as_key: bool) -> Place:
+    def _scalar(self, event: Event, start: int, end: int, as_key: bool) -> Place:
         if event.anchor is not None and event.tag is None and (anchor := _ANCHOR.match(self.text, start)):
             start = min(anchor.end(), end)
         if event.style in _BLOCK_STYLES:
@@ -120,7 +123,7 @@ class _Surveyor:
         items: list[Place] = []
         place.members = items
         for item in self.events:
-            if isinstance(item, SequenceEndEvent):
+            if type(item) is SequenceEndEvent:
                 place.end = _end(event, item, items[-1] if items else None)
                 return
             items.append(self.node(item))
@@ -131,7 +134,7 @@ class _Surveyor:
         last = None
         place.members = members
         for key_event in self.events:
-            if isinstance(key_event, MappingEndEvent):
+            if type(key_event) is MappingEndEvent:
                 place.end = _end(event, key_event, last)
                 return
             merge = is_merge(key_event)
@@ -152,12 +155,14 @@ class _Surveyor:
             members[key] = value
 
     def _key(self, event: Event, place: Place) -> str | None:
-        if isinstance(event, AliasEvent) and place.members is None:
-            event = self.scalars[event.anchor]
-        if not isinstance(event, ScalarEvent):
+        kind = type(event)
+        if kind is AliasEvent and place.members is None:
+            event, kind = self.scalars[event.anchor], ScalarEvent
+        if kind is not ScalarEvent:
             if place.start and self.text.startswith("{{", place.start - 1):
                 self.template = place.start - 1
-            self.oddities.append(Oddity("IN007", "A list or mapping is used as a key, which Kubernetes refuses; quote it.", place.start, place.end))
+            message = "A list or mapping is used as a key, which Kubernetes refuses; quote it."
+            self.oddities.append(Oddity("IN007", message, place.start, place.end))
             return None
         try:
             return scalar_key(event)
@@ -180,7 +185,7 @@ class _Surveyor:
 def is_merge(event: Event) -> bool:
     """Whether the event, standing as a key, is the merge key `<<`."""
     return (
-        isinstance(event, ScalarEvent)
+        type(event) is ScalarEvent
         and event.value == "<<"
         and (event.tag == "tag:yaml.org,2002:merge" or (event.tag is None and event.implicit[0]))
     )

@@ -3,14 +3,13 @@
 import codecs
 import re
 from collections.abc import Iterator
-from typing import Any, Final
-
-from yaml.events import Event
+from contextlib import suppress
+from typing import Final
 
 from gpuvet.manifests.builder import Builder
 from gpuvet.manifests.document import Document, Problem, Reading
 from gpuvet.manifests.embedded import offsets_of
-from gpuvet.manifests.events import Fault, check, parse
+from gpuvet.manifests.events import Event, Fault, check, parse
 from gpuvet.manifests.json_events import json_events
 from gpuvet.manifests.places import Oddity, survey
 from gpuvet.manifests.source import Excerpt, Source, part
@@ -18,12 +17,11 @@ from gpuvet.manifests.templates import template_behind
 from gpuvet.values.path import Path
 
 _BOUNDARY: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_SEPARATOR_LINE: Final = re.compile(r"^---[^\n]*\n\Z", re.MULTILINE)
+_STRAY_MARK: Final = re.compile("^\ufeff", re.MULTILINE)
 _HELM_SOURCE: Final = re.compile(r"^# Source: ([^\s:]+/[^\s:]+\.[A-Za-z]+)[ \t]*\r?$", re.MULTILINE)
 _JSON_START: Final = re.compile(r"\s*[{\[]")
 _TEMPLATE: Final = (
-    "This is an unrendered template, not YAML yet, so it is not covered; "
-    "check what it renders to (`helm template`, `kustomize build`)."
+    "This is an unrendered template, not YAML yet, so it is not covered; check what it renders to (`helm template`, `kustomize build`)."
 )
 
 
@@ -39,7 +37,7 @@ def read(data: bytes) -> Reading:
 def read_embedded(document: Document, path: Path) -> Reading:
     """The YAML or JSON text that the scalar at `path` holds; all places are places in the file that `document` is from."""
     found = document.scalar_place(path)
-    if found is None or found[1].style is None:
+    if found is None:
         return Reading([], (), 0)
     source, place = found
     return _read(Excerpt(place.text, source, lambda: offsets_of(source.text, place)), None)
@@ -113,7 +111,8 @@ def _read_part(piece: Source, fault: Fault | None) -> tuple[list[Event] | None, 
         return events, None
     problem = _broken(fault, piece)
     if problem.fatal and fault.between_documents:
-        events = parse(piece.text[: fault.start])
+        with suppress(Fault):
+            events = parse(piece.text[: fault.start])
     return events, problem
 
 
@@ -172,7 +171,7 @@ def _build(source: Source, events: list[Event], first_index: int) -> Reading:
             continue
         document = Document(value, first_index + len(documents), source, events, builder.start)
         root = events[builder.start].start_mark.index
-        if builder.odd or builder.directives is not None or builder.begins_behind_dashes or strange:
+        if builder.odd or builder.directives or builder.begins_behind_dashes or strange:
             template = _describe(document, source, events, builder, above)
             if template is not None:
                 problems.append(template)
@@ -196,21 +195,23 @@ def _describe(document: Document, source: Source, events: list[Event], builder: 
     if found.template is not None:
         return Problem("IN008", _TEMPLATE, source.span(found.template, found.template + 2), False)
     problems = [_oddity(oddity, source) for oddity in found.oddities]
-    problems += [Problem(code, message, source.span(at, at + 1), False) for code, message, at in _refused_by_kubectl(source.text, events, builder, above)]
+    refused = _refused_by_kubectl(source.text, events, builder, above, found.root.end)
+    problems += [Problem(code, message, source.span(at, at + 1), False) for code, message, at in refused]
     document.problems = tuple(sorted(problems, key=lambda problem: problem.span))
     return None
 
 
-def _refused_by_kubectl(text: str, events: list[Event], builder: Builder, above: int) -> Iterator[tuple[str, str, int]]:
+def _refused_by_kubectl(text: str, events: list[Event], builder: Builder, above: int, end: int) -> Iterator[tuple[str, str, int]]:
     """Code, message and offset of what stands before the document and is right in YAML, but not where kubectl splits the stream."""
     root = events[builder.start].start_mark.index
-    if builder.directives is not None:
-        yield "IN009", "kubectl cannot read a file with a `%` directive; remove the directive.", builder.directives.start_mark.index
+    if builder.directives:
+        yield "IN009", "kubectl cannot read a file with a `%` directive; remove the directive.", events[builder.start - 1].start_mark.index
     if builder.begins_behind_dashes:
         yield "IN009", "kubectl refuses anything but a comment behind `---`; start the document on the next line.", root
-    mark = text.find("\ufeff", above, root)
-    if mark >= 0 and not _SEPARATOR_LINE.search(text, 0, mark):
-        yield "IN010", "A byte order mark stands inside the file, where Kubernetes takes it for a part of the first key; remove it.", mark
+    for mark in _STRAY_MARK.finditer(text, above, end):
+        # At the very start of a document, as in concatenated files, Kubernetes drops it like we do.
+        if not text.startswith("---", text.rfind("\n", 0, mark.start() - 1) + 1):
+            yield "IN010", "A byte order mark stands inside the file, where Kubernetes takes it for text; remove it.", mark.start()
 
 
 def _oddity(oddity: Oddity, source: Source) -> Problem:

@@ -220,10 +220,8 @@ def _float32_text(value: float) -> str:
         single = math.copysign(math.inf, value)
     if math.isinf(single):
         return ".inf" if single > 0 else "-.inf"
-    for precision in range(9):
-        short = f"{single:.{precision}e}"
-        if struct.unpack("f", struct.pack("f", float(short)))[0] == single:
-            break
+    candidates = (f"{single:.{precision}e}" for precision in range(9))
+    short = next(text for text in candidates if struct.unpack("f", struct.pack("f", float(text)))[0] == single)
     mantissa, _, exponent = short.partition("e")
     if -4 <= int(exponent) < 6:
         decimals = len(mantissa.lstrip("-").replace(".", "")) - 1 - int(exponent)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from gpuvet.manifests.workload_config import rows_from_config
 from gpuvet.manifests.workload_shape import objects, pod_shape
 from gpuvet.manifests.workload_table import TABLE, Count, Made, Row, Slot
 from gpuvet.values.path import Path, step
@@ -16,6 +15,9 @@ __all__ = ["INDEX", "TABLE", "Index", "Row", "Template", "index", "objects", "po
 
 Index = dict[tuple[str, str], tuple[Row, ...]]
 """(API group, kind) -> rows, the first that fits the version wins."""
+
+Keys = tuple[str, ...]
+"""A place without indexes; `[*]` stands for each item."""
 
 
 class Template(NamedTuple):
@@ -60,50 +62,93 @@ class Template(NamedTuple):
         return self.spec_path + path[1:]
 
 
-class _Ref(NamedTuple):
+# Plain classes from here on: making a NamedTuple costs a quarter of a millisecond, and every start of gpuvet pays it.
+
+
+class _Ref:
     """A parsed place. `own` places start at the slot's item, the others at the root of the object."""
 
-    own: bool
-    keys: tuple[str, ...]
+    __slots__ = ("keys", "own")
+
+    def __init__(self, place: str, group: Keys) -> None:
+        keys = _keys(place)
+        self.own = keys[: len(group)] == group
+        self.keys = keys[len(group) :] if self.own else keys
 
 
-class _Factor(NamedTuple):
-    at: _Ref | None
-    stated: Count
-    at_least: _Ref | None
-    less_one_if: _Ref | None
+class _Factor:
+    """A parsed Count."""
+
+    __slots__ = ("at", "at_least", "less_one_if", "stated")
+
+    def __init__(self, stated: Count, group: Keys) -> None:
+        self.stated = stated
+        self.at = _maybe(stated.at, group)
+        self.at_least = _maybe(stated.at_least, group)
+        self.less_one_if = _maybe(stated.less_one_if, group)
 
 
-class _Plan(NamedTuple):
-    """A slot, parsed. `plain` slots are the author's own `metadata` and `spec` mappings: nothing has to be put together."""
+class _Maker:
+    """A parsed Made."""
 
-    slot: Slot
-    group: tuple[str, ...]
-    plain: bool
-    at: _Ref | None
-    spec: _Ref | None
-    metadata: tuple[_Ref, ...]
-    containers: tuple[tuple[_Ref, Made | None], ...]
-    init_containers: tuple[_Ref, ...]
-    fields: tuple[tuple[str, tuple[_Ref, ...]], ...]
-    made: tuple[tuple[_Ref | None, _Ref | None, _Ref | None], ...]
-    name: _Ref | None
-    factors: tuple[_Factor, ...]
-    autoscaled: _Ref | None
-    gang: _Ref | None
-    gang_in: _Ref | None
+    __slots__ = ("at", "gpu", "image", "name", "resources")
+
+    def __init__(self, made: Made, group: Keys) -> None:
+        self.name = made.name
+        self.at = _Ref(made.at, group)
+        self.image = _maybe(made.image, group)
+        self.resources = _maybe(made.resources, group)
+        self.gpu = _maybe(made.gpu, group)
 
 
-class _Item(NamedTuple):
+class _Plan:
+    """A parsed slot. `plain` slots are the author's own `metadata` and `spec` mappings: nothing has to be put together."""
+
+    __slots__ = (
+        *("at", "autoscaled", "containers", "factors", "fields", "gang", "gang_in"),
+        *("group", "init_containers", "metadata", "name", "plain", "slot", "spec"),
+    )
+
+    def __init__(self, slot: Slot) -> None:
+        spec, metadata = slot.spec, slot.metadata
+        if slot.template:
+            spec, metadata = f"{slot.template}.spec", (f"{slot.template}.metadata",)
+        anchor = _keys(spec or slot.at)
+        group: Keys = ()
+        for length in range(len(anchor), 0, -1):
+            if anchor[length - 1] == "[*]":
+                group = anchor[:length]
+                break
+        composed = bool(slot.containers or slot.init_containers or slot.fields or slot.at or len(metadata) > 1)
+        self.slot = slot
+        self.group = group
+        self.plain = not composed and (not metadata or _keys(metadata[0])[-1] == "metadata")
+        self.at = _maybe(slot.at, group)
+        self.spec = _maybe(spec, group)
+        self.metadata = tuple(_Ref(each, group) for each in metadata)
+        self.containers = tuple(_Maker(each, group) if isinstance(each, Made) else _Ref(each, group) for each in slot.containers)
+        self.init_containers = tuple(_Ref(each, group) for each in slot.init_containers)
+        self.fields = tuple((name, tuple(_Ref(each, group) for each in places)) for name, places in slot.fields)
+        self.name = _maybe(slot.name, group)
+        self.factors = tuple(_Factor(each, group) for each in slot.replicas)
+        self.autoscaled = _maybe(slot.autoscaled, group)
+        self.gang = _maybe(slot.gang, group)
+        self.gang_in = _maybe(slot.gang_in, group)
+
+
+class _Item:
     """The object, and the item of it that a slot is read for."""
 
-    root: dict[str, Any]
-    path: Path
-    value: Any
-    key: str
+    __slots__ = ("key", "path", "root", "value")
+
+    def __init__(self, root: dict[str, Any], path: Path, value: dict[str, Any], key: str) -> None:
+        self.root = root
+        self.path = path
+        self.value = value
+        self.key = key
 
     def read(self, ref: _Ref) -> Any:
-        value = self.value if ref.own else self.root
+        value: Any = self.value if ref.own else self.root
         for key in ref.keys:
             if type(value) is not dict:
                 return None
@@ -112,6 +157,27 @@ class _Item(NamedTuple):
 
     def place(self, ref: _Ref) -> Path:
         return self.path + ref.keys if ref.own else ref.keys
+
+
+def _keys(place: str) -> Keys:
+    return tuple(place.replace("[*]", ".[*]").split("."))
+
+
+def _maybe(place: str, group: Keys) -> _Ref | None:
+    return _Ref(place, group) if place else None
+
+
+@cache
+def _plans(slots: tuple[Slot, ...]) -> tuple[_Plan, ...]:
+    return tuple(_Plan(slot) for slot in slots)
+
+
+def rows_from_config(value: Any) -> tuple[Row, ...]:
+    """Rows from the list under `workloads:` of a configuration file. Raises ConfigError that names the entry and the key."""
+    # Here and not above: most runs have no such list.
+    from gpuvet.manifests import workload_config
+
+    return workload_config.rows_from_config(value)
 
 
 def index(rows: Iterable[Row], base: Index | None = None) -> Index:
@@ -209,8 +275,8 @@ def _joined_spec(item: _Item, plan: _Plan, moved: dict[Path, Path]) -> tuple[dic
     base = item.read(plan.spec) if plan.spec is not None else None
     if plan.spec is not None and type(base) is dict:
         spec, spec_path = dict(base), item.place(plan.spec)
-        for ref, _ in plan.containers:
-            if ref.own == plan.spec.own and ref.keys[:-1] == plan.spec.keys:
+        for ref in plan.containers:
+            if isinstance(ref, _Ref) and ref.own == plan.spec.own and ref.keys[:-1] == plan.spec.keys:
                 spec.pop(ref.keys[-1], None)
     elif plan.at is None:
         return None
@@ -256,32 +322,31 @@ class _Gathered:
 def _joined_containers(item: _Item, plan: _Plan, moved: dict[Path, Path], spec: dict[str, Any], spec_path: Path) -> list[dict[str, Any]]:
     out = _Gathered("containers", moved)
     out.take(spec.get("containers"), (*spec_path, "containers"))
-    for (ref, made), parts in zip(plan.containers, plan.made, strict=True):
-        if made is None:
-            out.take(item.read(ref), item.place(ref))
+    for source in plan.containers:
+        if isinstance(source, _Maker):
+            _make(item, source, out)
         else:
-            _make(item, made, ref, parts, out)
+            out.take(item.read(source), item.place(source))
     return out.values
 
 
-def _make(item: _Item, made: Made, at: _Ref, parts: tuple[_Ref | None, _Ref | None, _Ref | None], out: _Gathered) -> None:
-    image_ref, resources_ref, gpu_ref = parts
+def _make(item: _Item, made: _Maker, out: _Gathered) -> None:
     container: dict[str, Any] = {"name": made.name}
     here: Path = ("spec", "containers", len(out.values))
-    if image_ref is not None and item.read(image_ref) is not None:
-        container["image"] = item.read(image_ref)
-        out.moved[*here, "image"] = item.place(image_ref)
-    if resources_ref is not None and item.read(resources_ref) is not None:
-        container["resources"] = item.read(resources_ref)
-        out.moved[*here, "resources"] = item.place(resources_ref)
-    if gpu_ref is not None:
-        name, quantity = step(item.read(gpu_ref), "name"), step(item.read(gpu_ref), "quantity")
-        if type(name) is str and quantity is not None:
-            container["resources"] = {"limits": {name: quantity}}
-            out.moved[*here, "resources"] = item.place(gpu_ref)
-            out.moved[*here, "resources", "limits"] = item.place(gpu_ref)
-            out.moved[*here, "resources", "limits", name] = (*item.place(gpu_ref), "quantity")
-    out.take(container, item.place(at))
+    for name, ref in (("image", made.image), ("resources", made.resources)):
+        value = item.read(ref) if ref is not None else None
+        if ref is not None and value is not None:
+            container[name] = value
+            out.moved[*here, name] = item.place(ref)
+    gpu = item.read(made.gpu) if made.gpu is not None else None
+    resource, quantity = step(gpu, "name"), step(gpu, "quantity")
+    if made.gpu is not None and type(resource) is str and quantity is not None:
+        place = item.place(made.gpu)
+        container["resources"] = {"limits": {resource: quantity}}
+        out.moved[*here, "resources"] = place
+        out.moved[*here, "resources", "limits"] = place
+        out.moved[*here, "resources", "limits", resource] = (*place, "quantity")
+    out.take(container, item.place(made.at))
 
 
 def _joined_metadata(item: _Item, plan: _Plan, moved: dict[Path, Path], spec_path: Path) -> tuple[dict[str, Any], Path]:
@@ -388,53 +453,3 @@ def _items(obj: dict[str, Any], group: tuple[str, ...]) -> Iterator[_Item]:
     for path, value, name in found:
         if type(value) is dict:
             yield _Item(obj, path, value, name)
-
-
-@cache
-def _plans(slots: tuple[Slot, ...]) -> tuple[_Plan, ...]:
-    return tuple(_plan(slot) for slot in slots)
-
-
-def _keys(place: str) -> tuple[str, ...]:
-    return tuple(place.replace("[*]", ".[*]").split("."))
-
-
-def _plan(slot: Slot) -> _Plan:
-    spec, metadata = slot.spec, slot.metadata
-    if slot.template:
-        spec, metadata = f"{slot.template}.spec", (f"{slot.template}.metadata",)
-    anchor = _keys(spec or slot.at)
-    group: tuple[str, ...] = ()
-    for length in range(len(anchor), 0, -1):
-        if anchor[length - 1] == "[*]":
-            group = anchor[:length]
-            break
-
-    def ref(place: str) -> _Ref:
-        keys = _keys(place)
-        own = keys[: len(group)] == group
-        return _Ref(own, keys[len(group) :] if own else keys)
-
-    def maybe(place: str) -> _Ref | None:
-        return ref(place) if place else None
-
-    made = [each if isinstance(each, Made) else None for each in slot.containers]
-    composed = bool(slot.containers or slot.init_containers or slot.fields or slot.at)
-    own_metadata = not metadata or metadata[0].rpartition(".")[2] == "metadata"
-    return _Plan(
-        slot=slot,
-        group=group,
-        plain=not composed and len(metadata) <= 1 and own_metadata,
-        at=maybe(slot.at),
-        spec=maybe(spec),
-        metadata=tuple(ref(each) for each in metadata),
-        containers=tuple((ref(each.at if isinstance(each, Made) else each), made[i]) for i, each in enumerate(slot.containers)),
-        init_containers=tuple(ref(each) for each in slot.init_containers),
-        fields=tuple((name, tuple(ref(each) for each in places)) for name, places in slot.fields),
-        made=tuple((maybe(each.image), maybe(each.resources), maybe(each.gpu)) if each else (None, None, None) for each in made),
-        name=maybe(slot.name),
-        factors=tuple(_Factor(maybe(each.at), each, maybe(each.at_least), maybe(each.less_one_if)) for each in slot.replicas),
-        autoscaled=maybe(slot.autoscaled),
-        gang=maybe(slot.gang),
-        gang_in=maybe(slot.gang_in),
-    )

@@ -73,7 +73,7 @@ class KeyDeclaration:
     copied_to: tuple[Where, ...] = ()
     """Where the platform itself writes a copy, which people do not."""
     owner: Owner = "user"
-    scalar: Scalar = field(default_factory=lambda: Scalar(type="text", read=str))
+    scalar: Scalar = field(default_factory=lambda: Scalar(kind="text", read=str))
     unit: str = ""
     default: str = ""
     """What counts when the key is absent, as text; empty when nothing does or it depends."""
@@ -99,7 +99,7 @@ class KeyDeclaration:
     @property
     def type(self) -> ValueType:
         """What its value is."""
-        return self.scalar.type
+        return self.scalar.kind
 
 
 class Problem(NamedTuple):
@@ -157,7 +157,7 @@ def key(
         family=family,
     )
     given = frozenset(option for option, value in (("owner", owner), ("dialects", dialects)) if value is not None)
-    info: FieldInfo = Field(
+    info: Any = Field(
         default=None,
         alias=name,
         description=description,
@@ -194,11 +194,18 @@ class KeySet(BaseModel):
     ) -> None:
         """Set what all keys of the set share."""
         super().__init_subclass__(**config)
-        given = {"vocabulary": vocabulary, "where": stands, "owner": owner, "dialects": dialects, "source": source}
-        cls._defaults = replace(cls._defaults, **{option: value for option, value in given.items() if value is not None})
+        above = cls._defaults
+        cls._defaults = replace(
+            above,
+            vocabulary=vocabulary or above.vocabulary,
+            where=stands or above.where,
+            owner=owner or above.owner,
+            dialects=above.dialects if dialects is None else dialects,
+            source=source or above.source,
+        )
 
     @classmethod
-    def keys(cls) -> Iterator[KeyDeclaration]:
+    def declarations(cls) -> Iterator[KeyDeclaration]:
         """The declarations of all keys, in the order in which they are written."""
         for info in cls.model_fields.values():
             declared, given = next(item for item in info.metadata if isinstance(item, _Declared))
@@ -284,7 +291,7 @@ def _scalar_in(annotation: Any) -> Scalar | None:
     origin = get_origin(annotation)
     arguments = get_args(annotation)
     if origin is Literal:
-        return Scalar(type="enum", read=str, values=tuple(str(value) for value in arguments))
+        return Scalar(kind="enum", read=str, values=tuple(str(value) for value in arguments))
     for item in getattr(annotation, "__metadata__", ()):
         if isinstance(item, Scalar):
             return item

@@ -1,6 +1,6 @@
 """All models in one place: what tables, schemas and documents are generated from."""
 
-from typing import Final
+from typing import Any, Final, get_args
 
 from pydantic import BaseModel
 
@@ -9,6 +9,7 @@ from gpuvet.models import (
     koordinator_keys,
     koordinator_objects,
     koordinator_shapes,
+    kubernetes,
     metax,
     native,
     placement,
@@ -76,6 +77,7 @@ RESOURCES: Final[dict[str, type[CustomResource]]] = {
     "Device": koordinator_objects.Device,
     "ElasticQuota": koordinator_objects.ElasticQuota,
     "GPU": qgpu.ElasticGpu,
+    "MachineSet": qgpu.MachineSet,
     "VolcanoJob": volcano_objects.VolcanoJob,
     "VolcanoCronJob": volcano_objects.VolcanoCronJob,
 }
@@ -83,8 +85,8 @@ RESOURCES: Final[dict[str, type[CustomResource]]] = {
 
 SHAPES: Final[dict[str, type[BaseModel]]] = {
     "MetaxDeviceConfig": metax.MetaxDeviceConfig,
-    "ClusterConfig": metax.ClusterConfig,
-    "NodesConfig": metax.NodesConfig,
+    "MetaxClusterConfig": metax.MetaxClusterConfig,
+    "MetaxNodesConfig": metax.MetaxNodesConfig,
     "AllocatedSgpus": metax.AllocatedSgpus,
     "DeviceAllocateHint": koordinator_shapes.DeviceAllocateHint,
     "DeviceJointAllocate": koordinator_shapes.DeviceJointAllocate,
@@ -96,7 +98,42 @@ SHAPES: Final[dict[str, type[BaseModel]]] = {
 """ConfigMaps with known data, and what JSON or YAML texts hold, by the model's name."""
 
 EMBEDDED_YAML: Final[dict[str, dict[str, str]]] = {
-    "metax-device-config": {"cluster-config": "ClusterConfig", "nodes-config": "NodesConfig"},
+    "metax-device-config": {"cluster-config": "MetaxClusterConfig", "nodes-config": "MetaxNodesConfig"},
     "gpu-shared-resource-templates": {"data.yaml": "GpuSharedResourceTemplates"},
 }
 """ConfigMap name and data key of YAML texts, with the shape inside."""
+
+_LITERALS: Final[dict[str, Any]] = {
+    "Qos": tensor_fusion_keys.Qos,
+    "Isolation": tensor_fusion_keys.Isolation,
+    "Vendor": tensor_fusion_keys.Vendor,
+    "AutoscaleTarget": tensor_fusion_keys.AutoscaleTarget,
+    "GpuVendor": koordinator_keys.GpuVendor,
+    "PartitionPolicy": koordinator_keys.PartitionPolicy,
+    "IsolationProvider": koordinator_keys.IsolationProvider,
+    "DeviceType": koordinator_shapes.DeviceType,
+    "AllocateStrategy": koordinator_shapes.AllocateStrategy,
+    "TopologyScope": koordinator_shapes.TopologyScope,
+    "ExclusivePolicy": koordinator_shapes.ExclusivePolicy,
+    "JointScope": koordinator_shapes.JointScope,
+    "PartitionAllocatePolicy": koordinator_shapes.PartitionAllocatePolicy,
+    "GpuLinkType": koordinator_shapes.GpuLinkType,
+    "SgpuQosPolicy": metax.SgpuQosPolicy,
+    "DeviceMode": metax.DeviceMode,
+    "SchedulePolicy": qgpu.SchedulePolicy,
+    "AppClass": qgpu.AppClass,
+    "Usage": placement.Usage,
+    "VolcanoEvent": volcano_objects.Event,
+    "VolcanoInternalEvent": volcano_objects.InternalEvent,
+    "VolcanoAction": volcano_objects.Action,
+    "VolcanoInternalAction": volcano_objects.InternalAction,
+    "VolcanoPlugin": volcano_objects.Plugin,
+    "VolcanoTopologyPolicy": volcano_objects.TopologyPolicy,
+    "VolcanoTierMode": volcano_objects.TierMode,
+    "VolcanoIteration": volcano_objects.Iteration,
+    "ConditionStatus": kubernetes.ConditionStatus,
+    "SelectorOperator": kubernetes.SelectorOperator,
+}
+
+ENUMERATIONS: Final[dict[str, tuple[str, ...]]] = {name: get_args(literal) for name, literal in _LITERALS.items()}
+"""Values of every named enumeration, with case, in the order of their declaration."""

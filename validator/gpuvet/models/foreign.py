@@ -9,9 +9,7 @@ from gpuvet.models.base import AnnotationSet, LabelSet, ResourceSet, key
 from gpuvet.models.scalars import Amount, LabelValue, Text, WholeQuantity, whole_quantity
 
 
-class HamiMetaxResources(
-    ResourceSet, vocabulary="foreign", stands=("container-resource",), source="koordinator-metax.md 1.2"
-):
+class HamiMetaxResources(ResourceSet, vocabulary="foreign", stands=("container-resource",), source="koordinator-metax.md 1.2"):
     """HAMi's companions of metax-tech.com/sgpu; not Koordinator's."""
 
     vcore: WholeQuantity | None = key(
@@ -96,9 +94,7 @@ class ElasticGpuPodAnnotations(AnnotationSet, vocabulary="foreign", stands=("pod
     """What elastic-gpu-scheduler writes on Pods."""
 
     assumed: Text | None = key("elasticgpu.io/assumed", "The scheduler has chosen cards.")
-    container: Text | None = key(
-        "elasticgpu.io/container-", "Cards of a container; the container's name is part of the key.", family=True
-    )
+    container: Text | None = key("elasticgpu.io/container-", "Cards of a container; the container's name is part of the key.", family=True)
 
 
 class VolcanoVgpuResources(

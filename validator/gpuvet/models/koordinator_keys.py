@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from gpuvet.models.base import AnnotationSet, LabelSet, ResourceSet, key
 from gpuvet.models.koordinator_shapes import (
-    DeviceAllocateHint,
     DeviceAllocated,
+    DeviceAllocateHint,
     DeviceJointAllocate,
     GpuPartitionSpec,
     GpuPartitionTable,
@@ -77,7 +77,10 @@ class KoordinatorResources(
 
 
 class HuaweiResources(
-    ResourceSet, vocabulary="koordinator", stands=("container-resource", "node-status", "device-resource"), source="koordinator-metax.md 1.1"
+    ResourceSet,
+    vocabulary="koordinator",
+    stands=("container-resource", "node-status", "device-resource"),
+    source="koordinator-metax.md 1.1",
 ):
     """Huawei NPU resources that DeviceShare knows."""
 
@@ -99,9 +102,7 @@ class CambriconResources(
 ):
     """Cambricon dynamic sMLU; the vendor's own keys beside Koordinator's."""
 
-    vcore: WholeQuantity | None = key(
-        "cambricon.com/mlu.smlu.vcore", "Compute of the slice.", unit="percent of one card", example="10"
-    )
+    vcore: WholeQuantity | None = key("cambricon.com/mlu.smlu.vcore", "Compute of the slice.", unit="percent of one card", example="10")
     vmemory: WholeQuantity | None = key("cambricon.com/mlu.smlu.vmemory", "Memory of the slice; 1Gi is 4.", unit="256 MiB", example="4")
 
 
@@ -179,9 +180,7 @@ class KoordinatorDeprecatedResources(
     )
 
 
-class KoordinatorDeviceLabels(
-    LabelSet, vocabulary="koordinator", stands=("device-label", "node-label"), source="koordinator-metax.md 4.1"
-):
+class KoordinatorDeviceLabels(LabelSet, vocabulary="koordinator", stands=("device-label", "node-label"), source="koordinator-metax.md 4.1"):
     """Labels of the Device object, which koord-manager copies to the Node."""
 
     gpu_vendor: GpuVendor | None = key(
@@ -205,9 +204,7 @@ class KoordinatorDeviceLabels(
     )
 
 
-class KoordinatorIsolationLabels(
-    LabelSet, vocabulary="koordinator", stands=("pod-label", "node-label"), source="koordinator-metax.md 4.1"
-):
+class KoordinatorIsolationLabels(LabelSet, vocabulary="koordinator", stands=("pod-label", "node-label"), source="koordinator-metax.md 4.1"):
     """Isolation of shared GPUs, the same label on Pod and Node."""
 
     gpu_isolation_provider: IsolationProvider | None = key(
@@ -236,9 +233,7 @@ class KoordinatorDeprecatedLabels(
     )
 
 
-class KoordinatorPodAnnotations(
-    AnnotationSet, vocabulary="koordinator", stands=("pod-annotation",), source="koordinator-metax.md 4.2"
-):
+class KoordinatorPodAnnotations(AnnotationSet, vocabulary="koordinator", stands=("pod-annotation",), source="koordinator-metax.md 4.2"):
     """Annotations that people write on Pods to steer device allocation. All but the last are JSON."""
 
     device_allocate_hint: Annotated[DeviceAllocateHint, json_text(DeviceAllocateHint)] | None = key(
@@ -301,9 +296,7 @@ class KoordinatorPodLabels(LabelSet, vocabulary="koordinator", stands=("pod-labe
     qos_class: Literal["LSE", "LSR", "LS", "BE", "SYSTEM"] | None = key("koordinator.sh/qosClass", "Koordinator's QoS class.", example="LS")
     priority: IntegerText | None = key("koordinator.sh/priority", "Priority inside a priority class.", example="5000")
     priority_class: LabelValue | None = key("koordinator.sh/priority-class", "Priority class.", example="koord-prod")
-    quota_name: ObjectName | None = key(
-        "quota.scheduling.koordinator.sh/name", "ElasticQuota that the Pod counts in.", example="team-a"
-    )
+    quota_name: ObjectName | None = key("quota.scheduling.koordinator.sh/name", "ElasticQuota that the Pod counts in.", example="team-a")
     preemptible: BooleanText | None = key("quota.scheduling.koordinator.sh/preemptible", "Whether quota may preempt the Pod.")
 
 

@@ -15,7 +15,9 @@ class DeviceTopology(Structure):
     socket_id: Integer32 = attribute("CPU socket; koordlet always reports -1.", "socketID", required=True, example="-1", source=_SOURCE)
     node_id: Integer32 = attribute("NUMA node; -1 when unknown.", "nodeID", required=True, example="0", source=_SOURCE)
     pcie_id: str = attribute("PCIe switch; quote bare digits.", "pcieID", required=True, example="pci0000:3a", source=_SOURCE)
-    bus_id: str | None = attribute("Bus address; quote it when it holds only digits and colons.", "busID", example="0000:38:00.0", source=_SOURCE)
+    bus_id: str | None = attribute(
+        "Bus address; quote it when it holds only digits and colons.", "busID", example="0000:38:00.0", source=_SOURCE
+    )
 
 
 class VirtualFunction(Structure):
@@ -35,13 +37,21 @@ class VirtualFunctionGroup(Structure):
 class DeviceInfo(Structure):
     """One device of a node."""
 
-    type: DeviceType | None = attribute("Kind of device; other texts are stored and ignored.", enforced=False, example="gpu", source=_SOURCE)
-    id: str | None = attribute("UUID of a GPU, bus id of an RDMA device; MetaX needs it.", example="89033010-2354-0000-0000-000000000000", source=_SOURCE)
+    type: DeviceType | None = attribute(
+        "Kind of device; other texts are stored and ignored.", enforced=False, example="gpu", source=_SOURCE
+    )
+    id: str | None = attribute(
+        "UUID of a GPU, bus id of an RDMA device; MetaX needs it.", example="89033010-2354-0000-0000-000000000000", source=_SOURCE
+    )
     minor: Integer32 | None = attribute("Minor number; the scheduler panics without it.", needed=True, example="0", source=_SOURCE)
     module_id: Integer32 | None = attribute("Physical slot.", "moduleID", source=_SOURCE)
-    health: bool = attribute("Whether the device counts; absent is made false.", required=True, default="false", example="true", source=_SOURCE)
+    health: bool = attribute(
+        "Whether the device counts; absent is made false.", required=True, default="false", example="true", source=_SOURCE
+    )
     labels: dict[str, str] | None = attribute("Labels that hints select.", source=_SOURCE)
-    resources: ResourceList | None = attribute("What the device offers; MetaX: gpu-core 100, gpu-memory, gpu-memory-ratio 100.", source=_SOURCE)
+    resources: ResourceList | None = attribute(
+        "What the device offers; MetaX: gpu-core 100, gpu-memory, gpu-memory-ratio 100.", source=_SOURCE
+    )
     topology: DeviceTopology | None = attribute("Where it sits.", source=_SOURCE)
     vf_groups: list[VirtualFunctionGroup] | None = attribute("Virtual functions.", "vfGroups", source=_SOURCE)
     conditions: list[Condition] | None = attribute("Conditions of this device; they belong here, not under spec or status.", source=_SOURCE)

@@ -36,7 +36,9 @@ class DeviceHint(Structure):
     """Which devices of one type to choose."""
 
     selector: LabelSelector | None = attribute("Labels of the device.", source=_SOURCE)
-    vf_selector: LabelSelector | None = attribute("Labels of virtual functions; refused by devices that have none.", "vfSelector", source=_SOURCE)
+    vf_selector: LabelSelector | None = attribute(
+        "Labels of virtual functions; refused by devices that have none.", "vfSelector", source=_SOURCE
+    )
     allocate_strategy: AllocateStrategy | None = attribute("How the request is read.", enforced=False, source=_SOURCE)
     required_topology_scope: TopologyScope | None = attribute(
         "How close devices must be; any text, known or not, forbids several slices.", enforced=False, source=_SOURCE

@@ -39,7 +39,9 @@ class Condition(Structure):
         source=_CONDITION,
     )
     message: str = attribute("Message for people; may be empty.", required=True, max_length=32768, source=_CONDITION)
-    last_transition_time: Timestamp = attribute("Time of the last change.", required=True, example="2025-03-15T10:00:00Z", source=_CONDITION)
+    last_transition_time: Timestamp = attribute(
+        "Time of the last change.", required=True, example="2025-03-15T10:00:00Z", source=_CONDITION
+    )
     observed_generation: Integer64 | None = attribute("Generation of the object that the condition is about.", minimum=0, source=_CONDITION)
 
 
@@ -56,5 +58,3 @@ class LabelSelector(Structure):
 
     match_labels: dict[str, str] | None = attribute("Labels that must be equal.")
     match_expressions: list[SelectorRequirement] | None = attribute("Expressions that must all hold.")
-
-

@@ -58,24 +58,25 @@ class MetaxSchedulerAnnotations(
     gpu_devices_allocated: Annotated[AllocatedSgpus, json_text(AllocatedSgpus)] | None = key(
         "metax-tech.com/gpu-devices-allocated",
         "Shares that were allocated.",
+        since="1.8.0",
         example='[[{"uuid":"GPU-1","compute":10,"vRam":1024}]]',
     )
 
 
-class ClusterConfig(Structure):
+class MetaxClusterConfig(Structure):
     """The YAML text under `cluster-config`."""
 
     mode: DeviceMode = attribute("How cards are offered where nodes-config says nothing.", required=True, enforced=False, example="native")
 
 
-class NodeConfig(Structure):
+class MetaxNodeConfig(Structure):
     """One entry of the YAML text under `nodes-config`."""
 
     node_name: ObjectName = attribute("Node, named once in the list.", required=True, enforced=False, example="node-1")
     mode: DeviceMode = attribute("How the node's cards are offered.", required=True, enforced=False, example="sgpu")
 
 
-class NodesConfig(RootModel[list[NodeConfig]]):
+class MetaxNodesConfig(RootModel[list[MetaxNodeConfig]]):
     """The YAML text under `nodes-config`: exceptions from the cluster's mode."""
 
     model_config = ConfigDict(frozen=True)
@@ -84,11 +85,13 @@ class NodesConfig(RootModel[list[NodeConfig]]):
 class MetaxDeviceConfigData(Structure):
     """Data of the ConfigMap; values are texts (block scalars)."""
 
-    version: Literal["v1"] = attribute("Version of the format.", required=True, enforced=False, example="v1", source="koordinator-metax.md 3.5")
-    cluster_config: Annotated[str, yaml_text(ClusterConfig)] = attribute(
+    version: Literal["v1"] = attribute(
+        "Version of the format.", required=True, enforced=False, example="v1", source="koordinator-metax.md 3.5"
+    )
+    cluster_config: Annotated[str, yaml_text(MetaxClusterConfig)] = attribute(
         "The cluster's mode, as YAML text.", "cluster-config", required=True, enforced=False, source="koordinator-metax.md 3.5"
     )
-    nodes_config: Annotated[str, yaml_text(NodesConfig)] = attribute(
+    nodes_config: Annotated[str, yaml_text(MetaxNodesConfig)] = attribute(
         "Modes of single nodes, as YAML text.", "nodes-config", required=True, enforced=False, source="koordinator-metax.md 3.5"
     )
 

@@ -20,11 +20,16 @@ class WholeCardResources(ResourceSet, vocabulary="native", stands=("container-re
         source="koordinator-metax.md 1.1; tensor-fusion.md 5.2",
     )
     nvidia_mig: WholeQuantity | None = key(
-        "nvidia.com/mig-", "NVIDIA MIG devices; the profile is part of the key, as in nvidia.com/mig-1g.10gb.",
+        "nvidia.com/mig-",
+        "NVIDIA MIG devices; the profile is part of the key, as in nvidia.com/mig-1g.10gb.",
         unit="MIG devices",
         example="1",
+        where=("container-resource", "node-status", "node-label"),
         family=True,
         source="tensor-fusion.md 2.1",
+    )
+    nvidia_shared: WholeQuantity | None = key(
+        "nvidia.com/gpu.shared", "Shares of time-sliced NVIDIA GPUs, when the device plugin renames them.", unit="shares", example="1"
     )
     amd_gpu: WholeQuantity | None = key("amd.com/gpu", "AMD GPUs.", unit="cards", example="1")
     hygon_dcu: WholeQuantity | None = key("dcu.com/gpu", "Hygon DCUs.", unit="cards", example="1")

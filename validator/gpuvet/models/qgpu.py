@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from gpuvet.models.base import AnnotationSet, LabelSet, ResourceSet, key
 from gpuvet.models.kubernetes import ResourceList
 from gpuvet.models.scalars import Amount, LabelValue, whole_quantity
-from gpuvet.models.structures import CustomResource, Integer64, Structure, attribute
+from gpuvet.models.structures import CustomResource, Integer32, Integer64, ObjectMeta, Opaque, OpenStructure, Structure, attribute
 
 SchedulePolicy = Literal["best-effort", "be", "fixed-share", "fs", "burst-share", "bs"]
 """Isolation policies of a node, each with its short form: no cap, hard cap, guarantee plus what is idle."""
@@ -110,3 +110,44 @@ class ElasticGpu(CustomResource, plural="gpus", scope="Cluster"):
     kind: Literal["GPU"] = attribute("Kind of the object.", required=True)
     spec: GpuSpec | None = attribute("The card.", source="qgpu.md 5.3")
     status: GpuStatus | None = attribute("What it offers.", source="qgpu.md 5.3")
+
+
+_NODE_POOL = "qgpu.md 3.1, 3.4; qcloud-documents, declarative native nodes"
+
+
+class MachineProvider(OpenStructure):
+    """How the cloud makes the machines."""
+
+    type: str | None = attribute("Type of the machines.", example="Native", source=_NODE_POOL)
+
+
+class MachineSpec(OpenStructure):
+    """One machine of the pool."""
+
+    metadata: ObjectMeta | None = attribute("Labels here reach the Nodes.", source=_NODE_POOL)
+    provider_spec: MachineProvider | None = attribute("How the cloud makes it.", source=_NODE_POOL)
+
+
+class MachineTemplate(OpenStructure):
+    """Template of the pool's machines."""
+
+    metadata: ObjectMeta | None = attribute("Labels here reach the Machines; newer documents use them for Nodes too.", source=_NODE_POOL)
+    spec: MachineSpec | None = attribute("The machine.", source=_NODE_POOL)
+
+
+class MachineSetSpec(OpenStructure):
+    """A node pool."""
+
+    type: str | None = attribute("Type of the nodes; qGPU wants Native.", example="Native", source=_NODE_POOL)
+    replicas: Integer32 | None = attribute("Nodes.", unit="nodes", source=_NODE_POOL)
+    instance_types: list[str] | None = attribute("Instance types, such as GN7 (T4) or GT4 (A100).", source=_NODE_POOL)
+    template: MachineTemplate | None = attribute("The machines.", source=_NODE_POOL)
+
+
+class MachineSet(CustomResource, plural="machinesets", scope="Cluster"):
+    """TKE's pool of native nodes: where the policy label is set in practice. Only what matters here; other fields pass."""
+
+    api_version: Literal["node.tke.cloud.tencent.com/v1beta1"] = attribute("API group and version.", required=True)
+    kind: Literal["MachineSet"] = attribute("Kind of the object.", required=True)
+    spec: MachineSetSpec | None = attribute("The pool.", source=_NODE_POOL)
+    status: Opaque | None = attribute("What the cloud reports.")

@@ -90,11 +90,21 @@ class GoDuration(NamedTuple):
         return self.text
 
 
+class WrittenVersion(NamedTuple):
+    """A version: its parts, which decide every comparison, and the text as written."""
+
+    parts: Version
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scalar:
     """How one scalar is read and what is known about it. Bounds count in the value's own unit, `step` from zero."""
 
-    type: ValueType
+    kind: ValueType
     read: Callable[[str], Any]
     """Text to value; raises ValueError that tells people what was expected."""
     write: Callable[[Any], str] = str
@@ -121,7 +131,7 @@ class Scalar:
             text = str(value)
         elif self.bare == "number" and isinstance(value, float):
             text = repr(value)
-        elif isinstance(value, (Amount, GoDuration)):
+        elif isinstance(value, (Amount, GoDuration, WrittenVersion)):
             text = value.text
         else:
             raise ValueError(f"must be {'a text or an integer' if self.bare else 'a text'}, not {type(value).__name__}")
@@ -136,14 +146,14 @@ class Scalar:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         text: JsonSchemaValue = {"type": "string"}
         if self.bare:
-            text = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
+            text = {"anyOf": [{"type": self.bare}, {"type": "string"}], "x-kubernetes-int-or-string": True}
         if self.pattern:
             text["pattern"] = self.pattern
-        if self.values and self.type != "words-list":
+        if self.values and self.kind != "words-list":
             text["enum"] = list(self.values)
         if self.max_length is not None:
             text["maxLength"] = self.max_length
-        if self.type == "timestamp":
+        if self.kind == "timestamp":
             text["format"] = "date-time"
         return text
 
@@ -178,14 +188,10 @@ def quantity(
         _within(minimum, above, maximum, amount.nanos, text)
         return amount
 
-    return Scalar(
-        type="quantity", read=read, pattern=QUANTITY_PATTERN, minimum=minimum, above=above, maximum=maximum, bare=bare
-    )
+    return Scalar(kind="quantity", read=read, pattern=QUANTITY_PATTERN, minimum=minimum, above=above, maximum=maximum, bare=bare)
 
 
-def whole_quantity(
-    *, minimum: int = 0, maximum: int | None = None, step: int | None = None, or_multiple_of: int | None = None
-) -> Scalar:
+def whole_quantity(*, minimum: int = 0, maximum: int | None = None, step: int | None = None, or_multiple_of: int | None = None) -> Scalar:
     """The quantity of an extended resource: a whole number, not negative (koordinator-metax.md 9.1)."""
 
     def read(text: str) -> Amount:
@@ -201,7 +207,7 @@ def whole_quantity(
         return amount
 
     return Scalar(
-        type="whole-quantity",
+        kind="whole-quantity",
         read=read,
         pattern=QUANTITY_PATTERN,
         minimum=minimum,
@@ -215,16 +221,17 @@ def whole_quantity(
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
-def integer(*, minimum: int = -INT32 - 1, maximum: int = INT32) -> Scalar:
-    """A base-10 integer in a text."""
+def integer(*, minimum: int | None = None, maximum: int | None = None) -> Scalar:
+    """A base-10 int32 in a text."""
 
     def read(text: str) -> int:
         if not _INTEGER.fullmatch(text) or len(text) > 30:
             raise ValueError(f"{text!r} is no plain base-10 integer")
-        _within(minimum, None, maximum, int(text) * NANOS, text)
+        lowest, highest = (-INT32 - 1 if minimum is None else minimum), (INT32 if maximum is None else maximum)
+        _within(lowest, None, highest, int(text) * NANOS, text)
         return int(text)
 
-    return Scalar(type="integer-text", read=read, pattern=r"^[+-]?[0-9]+$", minimum=minimum, maximum=maximum)
+    return Scalar(kind="integer-text", read=read, pattern=r"^[+-]?[0-9]+$", minimum=minimum, maximum=maximum)
 
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
@@ -237,15 +244,13 @@ def number(*, minimum: int | None = None, above: int | None = None, maximum: int
         if not _NUMBER.fullmatch(text):
             raise ValueError(f"{text!r} is no decimal number such as '0.95'")
         value = float(text)
-        if (
-            (minimum is not None and value < minimum)
-            or (above is not None and value <= above)
-            or (maximum is not None and value > maximum)
-        ):
-            raise ValueError(f"{text} lies outside {'(' if above is not None else '['}{above if above is not None else minimum}, {maximum}]")
+        if (minimum is not None and value < minimum) or (above is not None and value <= above) or (maximum is not None and value > maximum):
+            raise ValueError(
+                f"{text} lies outside {'(' if above is not None else '['}{above if above is not None else minimum}, {maximum}]"
+            )
         return value
 
-    return Scalar(type="number-text", read=read, pattern=f"^{_NUMBER.pattern}$", minimum=minimum, above=above, maximum=maximum)
+    return Scalar(kind="number-text", read=read, pattern=f"^{_NUMBER.pattern}$", minimum=minimum, above=above, maximum=maximum)
 
 
 def _read_boolean(text: str) -> bool:
@@ -258,7 +263,7 @@ def _write_boolean(value: Any) -> str:
     return "true" if value else "false"
 
 
-def matching(type_: ValueType, pattern: str, what: str, max_length: int | None = None) -> Scalar:
+def matching(kind: ValueType, pattern: str, what: str, max_length: int | None = None) -> Scalar:
     """A text of which the pattern says everything."""
     shape = re.compile(pattern, re.ASCII)
 
@@ -267,7 +272,7 @@ def matching(type_: ValueType, pattern: str, what: str, max_length: int | None =
             raise ValueError(f"{text!r} is no {what}")
         return text
 
-    return Scalar(type=type_, read=read, pattern=pattern, max_length=max_length)
+    return Scalar(kind=kind, read=read, pattern=pattern, max_length=max_length)
 
 
 def _read_text(text: str) -> str:
@@ -316,7 +321,7 @@ def words(*allowed: str) -> Scalar:
         return found
 
     word = "|".join(re.escape(item).replace(r"\-", "-") for item in allowed)
-    return Scalar(type="words-list", read=read, write=_join, values=allowed, pattern=f"^({word})(,({word}))*$")
+    return Scalar(kind="words-list", read=read, write=_join, values=allowed, pattern=f"^({word})(,({word}))*$")
 
 
 _UNIT = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": NANOS, "m": 60 * NANOS, "h": 3600 * NANOS}
@@ -353,15 +358,11 @@ CRON_PATTERN: Final = rf"^{_CRON_FIELD}( +{_CRON_FIELD}){{4}}$"
 """Five fields; macros such as @daily are refused (tensor-fusion.md 3.2)."""
 
 
-def _read_version(text: str) -> Version:
+def _read_version(text: str) -> WrittenVersion:
     version = parse_version(text)
     if version is None or not re.fullmatch(DRIVER_PATTERN, text, re.ASCII):
         raise ValueError(f"{text!r} is no version such as 470.161.03 or 525.89.02")
-    return version
-
-
-def _write_version(value: Any) -> str:
-    return ".".join(str(part) for part in value)
+    return WrittenVersion(version, text)
 
 
 def _read_json(text: str) -> Any:
@@ -374,7 +375,7 @@ def _read_json(text: str) -> Any:
 def _write_json(value: Any) -> str:
     if isinstance(value, BaseModel):
         return value.model_dump_json(by_alias=True, exclude_none=True)
-    return json.dumps(value)
+    return json.dumps(value, separators=(",", ":"))
 
 
 def json_text(shape: type[BaseModel]) -> Scalar:
@@ -389,20 +390,17 @@ def json_text(shape: type[BaseModel]) -> Scalar:
             where = ".".join(str(part) for part in first["loc"])
             raise ValueError(f"is JSON of the wrong shape{f' at {where}' if where else ''}: {first['msg']}") from None
 
-    return Scalar(type="json", read=read, write=_write_json, shape=shape)
+    return Scalar(kind="json", read=read, write=_write_json, shape=shape)
 
 
 def yaml_text(shape: type[BaseModel]) -> Scalar:
     """A YAML text that `shape` describes. Only its type is checked here; the reader of manifests parses what is inside."""
-    return Scalar(type="yaml", read=_read_filled, shape=shape)
+    return Scalar(kind="yaml", read=_read_filled, shape=shape)
 
 
-
-Text = Annotated[str, Scalar(type="text", read=_read_text)]
+Text = Annotated[str, Scalar(kind="text", read=_read_text)]
 """Any text, also an empty one."""
-FilledText = Annotated[str, Scalar(type="text", read=_read_filled, pattern=r"^.*\S.*$")]
-"""A text with something in it."""
-BooleanText = Annotated[bool, Scalar(type="boolean-text", read=_read_boolean, write=_write_boolean, values=("true", "false"))]
+BooleanText = Annotated[bool, Scalar(kind="boolean-text", read=_read_boolean, write=_write_boolean, values=("true", "false"))]
 """Exactly `true` or `false`, in quotes."""
 IntegerText = Annotated[int, integer()]
 """A base-10 int32 in quotes."""
@@ -414,8 +412,6 @@ PercentText = Annotated[Amount, quantity(above=0, maximum=100)]
 """A quantity in quotes, above 0 and at most 100: percent of one card."""
 WholeQuantity = Annotated[Amount, whole_quantity()]
 """The amount of an extended resource, not negative."""
-PercentQuantity = Annotated[Amount, whole_quantity(minimum=0)]
-"""The amount of a resource that counts percent of a card, whole, also above 100."""
 CrdQuantity = Annotated[Amount, quantity(bare="integer")]
 """A quantity in a CRD: text or bare integer, never a bare decimal; the schema sets no bounds."""
 CoreQuantity = Annotated[Amount, quantity(bare="number")]
@@ -426,31 +422,25 @@ LabelName = Annotated[str, matching("name", DNS_LABEL_PATTERN, "name (lower-case
 """The name of a container, task or port."""
 LabelValue = Annotated[str, matching("label-value", LABEL_VALUE_PATTERN, "label value", 63)]
 """A label value: at most 63 letters, digits and -_. with letters or digits at both ends; may be empty."""
-NamesList = Annotated[tuple[str, ...], Scalar(type="names-list", read=_read_names, write=_join, pattern=r"^[^, ]+(,[^, ]+)*$")]
+NamesList = Annotated[tuple[str, ...], Scalar(kind="names-list", read=_read_names, write=_join, pattern=r"^[^, ]+(,[^, ]+)*$")]
 """Container names with commas between them."""
 IntegersList = Annotated[
-    tuple[int, ...], Scalar(type="integers-list", read=_read_integers, write=_join, pattern=r"^ *[0-9]+ *(, *[0-9]+ *)*$", minimum=0)
+    tuple[int, ...], Scalar(kind="integers-list", read=_read_integers, write=_join, pattern=r"^ *[0-9]+ *(, *[0-9]+ *)*$", minimum=0)
 ]
 """Integers from 0 with commas between them."""
-Duration = Annotated[GoDuration, Scalar(type="duration", read=read_duration, pattern=DURATION_PATTERN)]
+Duration = Annotated[GoDuration, Scalar(kind="duration", read=read_duration, pattern=DURATION_PATTERN)]
 """A Go duration."""
-Timestamp = Annotated[
-    datetime, Scalar(type="timestamp", read=_read_timestamp, write=_write_timestamp, pattern=TIMESTAMP_PATTERN)
-]
+Timestamp = Annotated[datetime, Scalar(kind="timestamp", read=_read_timestamp, write=_write_timestamp, pattern=TIMESTAMP_PATTERN)]
 """An RFC 3339 time."""
 CronText = Annotated[str, matching("cron", CRON_PATTERN, "cron expression of five fields")]
 """A cron expression of five fields."""
-DriverVersion = Annotated[
-    Version, Scalar(type="version", read=_read_version, write=_write_version, pattern=DRIVER_PATTERN)
-]
+DriverVersion = Annotated[WrittenVersion, Scalar(kind="version", read=_read_version, pattern=DRIVER_PATTERN)]
 """An NVIDIA driver version, compared part by part."""
-PodTemplateText = Annotated[str, Scalar(type="pod-template", read=_read_filled)]
+PodTemplateText = Annotated[str, Scalar(kind="pod-template", read=_read_filled)]
 """A PodTemplateSpec in YAML or JSON; the reader of manifests parses what is inside."""
-JsonText = Annotated[Any, Scalar(type="json", read=_read_json, write=_write_json)]
+JsonText = Annotated[Any, Scalar(kind="json", read=_read_json, write=_write_json)]
 """JSON of any shape."""
 Ratio = Annotated[float, number(above=0, maximum=1)]
 """A fraction in (0, 1], in quotes."""
 Factor = Annotated[float, number(above=0)]
 """A factor above 0, in quotes."""
-
-

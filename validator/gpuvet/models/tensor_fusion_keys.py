@@ -3,9 +3,9 @@
 Domain `tensor-fusion.ai`; a custom domain is made canonical before anything is looked up here. Sections: tensor-fusion.md 1 and 2.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from gpuvet.models.base import AnnotationSet, LabelSet, ResourceSet, key
+from gpuvet.models.base import AnnotationSet, Dialect, LabelSet, ResourceSet, key
 from gpuvet.models.scalars import (
     BooleanText,
     CountText,
@@ -69,7 +69,7 @@ GpuCount = Annotated[int, integer(minimum=1, maximum=128)]
 GangMembers = Annotated[int, integer(minimum=2)]
 """A gang's quorum, at least 2 (1.2, 2.11)."""
 
-_ALL = ("seed", "mid", "current")
+_ALL: Final[tuple[Dialect, ...]] = ("seed", "mid", "current")
 
 
 class TensorFusionPodAnnotations(
@@ -297,9 +297,9 @@ class TensorFusionPodAnnotations(
         example="true",
         since="2.5.0",
     )
-    gpu_topology_max_tier: Annotated[int, integer(minimum=0, maximum=3)] | None = key(
+    gpu_topology_max_tier: CountText | None = key(
         "tensor-fusion.ai/gpu-topology-max-tier",
-        "Furthest interconnect tier allowed, 0 (closest) to 3.",
+        "Furthest interconnect tier allowed; tiers run from 0 (closest) to 3.",
         example="1",
         since="2.5.0",
     )
@@ -449,9 +449,7 @@ class TensorFusionOldPodAnnotations(
     )
 
 
-class TensorFusionPodLabels(
-    LabelSet, vocabulary="tensor-fusion", stands=("pod-label",), dialects=_ALL, source="tensor-fusion.md 1.2"
-):
+class TensorFusionPodLabels(LabelSet, vocabulary="tensor-fusion", stands=("pod-label",), dialects=_ALL, source="tensor-fusion.md 1.2"):
     """Labels that people write on a Pod or Pod template."""
 
     enabled: BooleanText | None = key(
@@ -522,9 +520,7 @@ class TensorFusionOperatorLabels(
         "tensor-fusion.ai/managed-by", "Owner of the object.", where=("pod-label", "platform-label", "node-label")
     )
     cluster: LabelValue | None = key("tensor-fusion.ai/cluster", "TensorFusionCluster that owns the object.", where=("platform-label",))
-    node_class: LabelValue | None = key(
-        "tensor-fusion.ai/node-class", "GPUNodeClass of the node.", where=("platform-label", "node-label")
-    )
+    node_class: LabelValue | None = key("tensor-fusion.ai/node-class", "GPUNodeClass of the node.", where=("platform-label", "node-label"))
     pod_template_hash: LabelValue | None = key(
         "tensor-fusion.ai/pod-template-hash", "Hash of the worker's template.", where=("pod-label", "platform-label")
     )
@@ -537,7 +533,9 @@ class TensorFusionOperatorLabels(
         "tensor-fusion.ai/pool-", "Pool that the node belongs to; the pool's name is part of the key.", where=("node-label",), family=True
     )
     should_delete: BooleanText | None = key("tensor-fusion.ai/should-delete", "The node is to be removed.", where=("node-label",))
-    expansion_source: LabelValue | None = key("tensor-fusion.ai/expansion-source", "What caused the node's creation.", where=("node-label",))
+    expansion_source: LabelValue | None = key(
+        "tensor-fusion.ai/expansion-source", "What caused the node's creation.", where=("node-label",)
+    )
     node_provisioner: LabelValue | None = key(
         "tensor-fusion.ai/node-provisioner", "GPUNode that a cloud node was created for.", where=("node-label",)
     )
@@ -606,9 +604,7 @@ class TensorFusionOperatorObjectAnnotations(
     )
 
 
-class TensorFusionNodeTaints(
-    LabelSet, vocabulary="tensor-fusion", stands=("node-taint",), owner="system", dialects=_ALL, source=_OPERATOR
-):
+class TensorFusionNodeTaints(LabelSet, vocabulary="tensor-fusion", stands=("node-taint",), owner="system", dialects=_ALL, source=_OPERATOR):
     """Taints of TensorFusion's GPU nodes."""
 
     used_by: Literal["tensor-fusion"] | None = key(

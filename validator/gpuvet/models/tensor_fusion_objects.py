@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from gpuvet.models.kubernetes import Condition
-from gpuvet.models.scalars import CrdQuantity, CronText, Duration, Factor, Ratio
+from gpuvet.models.scalars import CrdQuantity, CronText, Duration, Factor, Ratio, Timestamp
 from gpuvet.models.structures import CustomResource, Integer32, Opaque, Removed, Structure, attribute
 from gpuvet.models.tensor_fusion_keys import AutoscaleTarget, Isolation, Qos
 
@@ -111,7 +111,9 @@ class CronScalingRule(Structure):
     enable: bool | None = attribute("Whether the rule counts.", default="false", source=_SCALING)
     name: str | None = attribute("Name of the rule.", source=_SCALING)
     start: CronText | None = attribute("When the window opens: cron of five fields.", example="0 9 * * 1-5", source=_SCALING)
-    end: CronText | None = attribute("When the window closes: cron of five fields, not the same as start.", example="0 18 * * 1-5", source=_SCALING)
+    end: CronText | None = attribute(
+        "When the window closes: cron of five fields, not the same as start.", example="0 18 * * 1-5", source=_SCALING
+    )
     desired_resources: Resources | None = attribute("What the workload gets inside the window.", source=_SCALING)
 
 
@@ -164,7 +166,9 @@ class GangScheduling(Structure):
         since="2.0.0",
         source=_PROFILE,
     )
-    mode: Literal["Strict"] | None = attribute("What happens when a member cannot be placed.", default="Strict", since="2.8.2", source=_PROFILE)
+    mode: Literal["Strict"] | None = attribute(
+        "What happens when a member cannot be placed.", default="Strict", since="2.8.2", source=_PROFILE
+    )
 
 
 class WorkloadProfileSpec(Structure):
@@ -184,11 +188,15 @@ class WorkloadProfileSpec(Structure):
         since="1.27.1",
         source="tensor-fusion.md 3.1, 2.10",
     )
-    pool_name: str | None = attribute("GPUPool. Always overwritten by the gpupool annotation or the default pool.", source="tensor-fusion.md 3.1, 2.6")
+    pool_name: str | None = attribute(
+        "GPUPool. Always overwritten by the gpupool annotation or the default pool.", source="tensor-fusion.md 3.1, 2.6"
+    )
     resources: Resources | None = attribute("Requests and limits per device and worker.", source=_PROFILE)
     qos: Qos | None = attribute("Service level.", source="tensor-fusion.md 3.1, 2.7")
     is_local_gpu: bool | None = attribute(
-        "Local mode. Overwritten on every admission by the annotation or the pool (from v1.47.1).", "isLocalGPU", source="tensor-fusion.md 3.1, 2.6"
+        "Local mode. Overwritten on every admission by the annotation or the pool (from v1.47.1).",
+        "isLocalGPU",
+        source="tensor-fusion.md 3.1, 2.6",
     )
     sidecar_worker: bool | None = attribute("Run the worker as a sidecar.", since="1.47.0", source=_PROFILE)
     isolation: Isolation | None = attribute(
@@ -216,6 +224,21 @@ class WorkloadProfile(CustomResource, plural="workloadprofiles"):
     status: Opaque | None = attribute("Empty.", source=_PROFILE)
 
 
+class GangStatus(Structure):
+    """What the operator reports about a gang."""
+
+    phase: Literal["Pending", "Waiting", "Scheduling", "Running", "TimedOut", "Failed"] | None = attribute("Phase.", default="Pending")
+    group_key: str | None = attribute("Identity of the gang.")
+    desired_members: Integer32 | None = attribute("Quorum.", unit="Pods")
+    waiting_members: Integer32 | None = attribute("Pods that wait for the quorum.", unit="Pods")
+    scheduled_members: Integer32 | None = attribute("Pods that are scheduled.", unit="Pods")
+    ready_members: Integer32 | None = attribute("Pods that are ready.", unit="Pods")
+    last_transition_time: Timestamp | None = attribute("Time of the last change.")
+    reason: str | None = attribute("Reason of the last change.")
+    message: str | None = attribute("Message for people.")
+    backoff_until: str | None = attribute("When the gang is tried again.")
+
+
 class TensorFusionWorkloadStatus(Structure):
     """What the operator reports about a workload."""
 
@@ -226,6 +249,7 @@ class TensorFusionWorkloadStatus(Structure):
     recommendation: Resources | None = attribute("Latest recommendation of the autoscaler.")
     active_cron_scaling_rule: CronScalingRule | None = attribute("The cron rule that counts now.")
     applied_recommended_replicas: Integer32 | None = attribute("Replicas that were applied.")
+    gang: GangStatus | None = attribute("State of the gang.", since="2.0.0")
     conditions: list[Condition] | None = attribute("Conditions.")
 
 
@@ -244,7 +268,9 @@ class QuotaTotal(Structure):
     requests: ResourceAmounts | None = attribute("Most that all workloads may request.")
     limits: ResourceAmounts | None = attribute("Most that all workloads may be limited to.")
     max_workers: Integer32 | None = attribute("Most workers.", default="32768", unit="workers")
-    alert_threshold_percent: Integer32 | None = attribute("Usage that raises an alert.", minimum=0, maximum=100, default="95", unit="percent")
+    alert_threshold_percent: Integer32 | None = attribute(
+        "Usage that raises an alert.", minimum=0, maximum=100, default="95", unit="percent"
+    )
 
 
 class QuotaSingle(Structure):
@@ -254,7 +280,9 @@ class QuotaSingle(Structure):
     default_limits: ResourceAmounts | None = attribute("Limits of workloads that name none.", source="tensor-fusion.md 2.1")
     max_requests: ResourceAmounts | None = attribute("Most that one workload may request.", source="tensor-fusion.md 2.11")
     max_limits: ResourceAmounts | None = attribute("Most that one workload may be limited to.", source="tensor-fusion.md 2.11")
-    max_gpu_count: Integer32 | None = attribute("Most devices per worker.", "maxGPUCount", unit="GPU devices per worker", source="tensor-fusion.md 2.11")
+    max_gpu_count: Integer32 | None = attribute(
+        "Most devices per worker.", "maxGPUCount", unit="GPU devices per worker", source="tensor-fusion.md 2.11"
+    )
 
 
 class GPUResourceQuotaSpec(Structure):

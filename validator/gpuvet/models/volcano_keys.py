@@ -8,9 +8,7 @@ from gpuvet.models.scalars import BooleanText, CountText, Duration, IntegerText,
 _SOURCE = "tensor-fusion.md 1.4"
 
 
-class VolcanoAnnotations(
-    AnnotationSet, vocabulary="volcano", stands=("pod-annotation", "owner-annotation"), source=_SOURCE
-):
+class VolcanoAnnotations(AnnotationSet, vocabulary="volcano", stands=("pod-annotation", "owner-annotation"), source=_SOURCE):
     """Annotations that people write; the Job controller copies this short list from a Job to its Pods."""
 
     preemptable: BooleanText | None = key("volcano.sh/preemptable", "The Pods may be preempted.", example="true")
@@ -31,9 +29,7 @@ class VolcanoAnnotations(
     silo_resource: JsonText | None = key("volcano.sh/silo-resource", "Resources of a remote cluster.", owner="system")
 
 
-class VolcanoControllerAnnotations(
-    AnnotationSet, vocabulary="volcano", stands=("pod-annotation",), owner="system", source=_SOURCE
-):
+class VolcanoControllerAnnotations(AnnotationSet, vocabulary="volcano", stands=("pod-annotation",), owner="system", source=_SOURCE):
     """Pod annotations that only the Job controller writes; most of them are labels too."""
 
     task_spec: LabelValue | None = key("volcano.sh/task-spec", "Task of the Pod.", where=("pod-annotation", "pod-label"))

@@ -13,9 +13,7 @@ Event = Literal["*", "PodFailed", "PodEvicted", "PodPending", "Unknown", "TaskCo
 InternalEvent = Literal["PodRunning", "OutOfSync", "CommandIssued"]
 """Events that the CRD takes and the webhook refuses."""
 
-Action = Literal[
-    "AbortJob", "RestartJob", "RestartTask", "RestartPod", "RestartPartition", "TerminateJob", "CompleteJob", "ResumeJob"
-]
+Action = Literal["AbortJob", "RestartJob", "RestartTask", "RestartPod", "RestartPartition", "TerminateJob", "CompleteJob", "ResumeJob"]
 """Actions that people may name in a policy. RestartPod from v1.11, RestartPartition from v1.14."""
 
 InternalAction = Literal["SyncJob", "EnqueueJob", "SyncQueue", "OpenQueue", "CloseQueue"]
@@ -38,7 +36,11 @@ class Policy(Structure):
     """What to do when something happens: event(s) or exitCode, not both."""
 
     action: Action | None = attribute("What to do; needed beside events.", enforced=False, example="CompleteJob", source=_SOURCE)
-    event: Event | None = attribute("When.", example="TaskCompleted", source=_SOURCE)
+    event: Event | None = attribute(
+        "When. PodRunning, OutOfSync and CommandIssued pass the schema and are refused by the webhook.",
+        example="TaskCompleted",
+        source=_SOURCE,
+    )
     events: list[Event] | None = attribute("When, several.", source=_SOURCE)
     exit_code: Integer32 | None = attribute("Exit code of a container; any but 0.", example="3", source=_SOURCE)
     timeout: Duration | None = attribute("Grace before acting; goes with PodPending.", example="10m", source=_SOURCE)
@@ -49,9 +51,7 @@ class NetworkTopology(Structure):
 
     mode: TierMode | None = attribute("Must or should.", default="hard", source=_SOURCE)
     highest_tier_allowed: int | None = attribute("Highest tier, by number.", minimum=0, source=_SOURCE)
-    highest_tier_name: str | None = attribute(
-        "Highest tier, by name.", max_length=253, pattern=DNS_SUBDOMAIN_PATTERN, source=_SOURCE
-    )
+    highest_tier_name: str | None = attribute("Highest tier, by name.", max_length=253, source=_SOURCE)
 
 
 class PartitionPolicy(Structure):
@@ -80,7 +80,9 @@ class Task(Structure):
     min_available: Integer32 | None = attribute(
         "Pods that must run, at most replicas; absent is replicas.", minimum=0, unit="Pods", source=_SOURCE
     )
-    template: Opaque | None = attribute("PodTemplateSpec; its name does not matter, its restartPolicy is Always when absent.", source=_SOURCE)
+    template: Opaque | None = attribute(
+        "PodTemplateSpec; its name does not matter, its restartPolicy is Always when absent.", source=_SOURCE
+    )
     policies: list[Policy] | None = attribute("What to do when something happens in this task.", source=_SOURCE)
     topology_policy: TopologyPolicy | None = attribute("How close CPUs must be; needs whole CPU requests.", source=_SOURCE)
     max_retry: Integer32 | None = attribute("Retries.", minimum=0, default="3", source=_SOURCE)
@@ -91,7 +93,9 @@ class Task(Structure):
 class JobVolume(Structure):
     """A claim that every Pod mounts: by name or made from a spec, not both."""
 
-    mount_path: str = attribute("Where; no colon, once in the Job.", required=True, min_length=1, pattern=r"^[^:]+$", example="/data", source=_SOURCE)
+    mount_path: str = attribute(
+        "Where; no colon, once in the Job.", required=True, min_length=1, pattern=r"^[^:]+$", example="/data", source=_SOURCE
+    )
     volume_claim_name: str | None = attribute("Name of the claim.", max_length=253, source=_SOURCE)
     volume_claim: Opaque | None = attribute("PersistentVolumeClaimSpec of a claim to make.", source=_SOURCE)
 
@@ -99,16 +103,25 @@ class JobVolume(Structure):
 class JobSpec(Structure):
     """A gang of tasks."""
 
-    scheduler_name: str | None = attribute("Scheduler of templates that name none.", max_length=63, default="volcano", example="volcano", source=_SOURCE)
+    scheduler_name: str | None = attribute(
+        "Scheduler of templates that name none.", max_length=63, default="volcano", example="volcano", source=_SOURCE
+    )
     min_available: Integer32 | None = attribute(
-        "Pods that must run together, at most the sum of replicas; absent or 0 is the sum of the tasks'.", minimum=0, unit="Pods", source=_SOURCE
+        "Pods that must run together, at most the sum of replicas; absent or 0 is the sum of the tasks'.",
+        minimum=0,
+        unit="Pods",
+        source=_SOURCE,
     )
     volumes: list[JobVolume] | None = attribute("Claims that every Pod mounts.", source=_SOURCE)
     tasks: list[Task] | None = attribute("The tasks; the webhook demands them.", needed=True, min_items=1, source=_SOURCE)
     policies: list[Policy] | None = attribute("What to do when something happens.", source=_SOURCE)
-    plugins: dict[Plugin, list[str]] | None = attribute("Plugins and their arguments; others are refused by the webhook.", enforced=False, source=_SOURCE)
+    plugins: dict[Plugin, list[str]] | None = attribute(
+        "Plugins and their arguments; others are refused by the webhook.", enforced=False, source=_SOURCE
+    )
     running_estimate: Duration | None = attribute("How long it is going to run.", source=_SOURCE)
-    queue: str | None = attribute("Queue: exists, open, a leaf.", max_length=253, pattern=DNS_SUBDOMAIN_PATTERN, default="default", source=_SOURCE)
+    queue: str | None = attribute(
+        "Queue: exists, open, a leaf.", max_length=253, pattern=DNS_SUBDOMAIN_PATTERN, default="default", source=_SOURCE
+    )
     max_retry: Integer32 | None = attribute("Retries.", minimum=0, default="3", source=_SOURCE)
     ttl_seconds_after_finished: Integer32 | None = attribute("When a finished Job is removed.", minimum=0, unit="seconds", source=_SOURCE)
     priority_class_name: str | None = attribute(

@@ -1,0 +1,1 @@
+"""Outputs, one module a format."""
