@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'f9dcb56e81835a9bec2af28a63456389'
+SOURCE_DIGEST = '3b23de525b5f2338a8971091af6b818b'
 
 RULES = (
     RuleInfo(
@@ -415,7 +415,7 @@ RULES = (
         supersedes=(),
         platform=None,
         parameters={},
-        finds=('WorkloadProfile',),
+        finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF013',
     ),

@@ -4,9 +4,9 @@ import hashlib
 from typing import Any
 
 from gpuvet.engine.context import Fact
+from gpuvet.engine.edits import plan_edit
 from gpuvet.engine.ruleset import BoundRule
 from gpuvet.engine.spans import span_of
-from gpuvet.engine.edits import plan_edit
 from gpuvet.engine.subject import ObjectScope, Subject
 from gpuvet.values.finding import Consequence, Finding, Fix, Location, ObjectReference, Related
 from gpuvet.values.path import Path, path_text
@@ -23,9 +23,11 @@ def build_finding(rule: BoundRule, subject: Subject, violation: tuple[Any, ...],
     if path is None and fact is not None:
         location, shown_path, root, reference = fact.locate(there), there, fact.value, _reference(fact.value)
     else:
-        shown_path, root, reference = path or (), scope.value, object_reference(scope.value)
+        shown_path, root, reference = path or (), scope.author, object_reference(scope.author)
         location = Location(scope.file, span_of(scope.document, (*scope.path, *shown_path), on_key))
     info = rule.info
+    if scope.domains:
+        message, expected = scope.domains.spoken(message), expected if expected is None else scope.domains.spoken(expected)
     shown = path_text(shown_path, root)
     actual_text = None if actual is None else _cut(text(actual))
     return Finding(
@@ -81,7 +83,7 @@ def locate(subject: Subject, place: tuple[Any, ...], on_key: bool = False) -> Lo
 
 
 def _related(subject: Subject, place: tuple[Any, ...], words: str) -> Related:
-    return Related(locate(subject, place), _cut(words))
+    return Related(locate(subject, place), _cut(subject.scope.domains.spoken(words)))
 
 
 def _fix(subject: Subject, fix: tuple[str, bool, tuple[tuple[str, tuple[Any, ...], Any], ...]]) -> Fix | None:
@@ -91,10 +93,11 @@ def _fix(subject: Subject, fix: tuple[str, bool, tuple[tuple[str, tuple[Any, ...
         if op != "quote" and value is None:
             return None
         path, _, _ = subject.locate(place)
-        edit = None if path is None else plan_edit(subject.scope.document, (*subject.scope.path, *path), op, value)
+        new = subject.scope.domains.author(value) if op == "rename" and type(value) is str else value
+        edit = None if path is None else plan_edit(subject.scope.document, (*subject.scope.path, *path), op, new)
         if edit is not None:
             edits.append(edit)
-    return Fix(_cut(title), safe, tuple(edits))
+    return Fix(_cut(subject.scope.domains.spoken(title)), safe, tuple(edits))
 
 
 def _cut(words: str, at: int = _SHOWN) -> str:

@@ -54,7 +54,7 @@ def check_file(name: str, data: bytes, job: FileJob, second: bool = False) -> Fi
         _add_problem(result, problem, name, job)
     context = job.context
     if documents and job.keep:
-        own = [fact for document, file in documents for fact in facts_of(document, file, name, job.keep)]
+        own = [fact for document, file in documents for fact in facts_of(document, file, name, job.keep, job.judge.domains)]
         if own:
             result.facts = own if name == job.stdin_name else [fact._replace(document=None) for fact in own]
             context = _OwnFirst(own, context)
@@ -150,6 +150,11 @@ class _OwnFirst:
 
         self._own = FactContext(facts)
         self._behind = behind
+        self.default_namespace = behind.default_namespace
+
+    def is_complete(self, kind: str) -> bool:
+        """Whether no other objects of a kind can exist."""
+        return self._behind.is_complete(kind)
 
     def find(self, kind: str, name: str, namespace: str | None, file: str):  # type: ignore[no-untyped-def]
         """The object of that identity."""
