@@ -19,6 +19,7 @@ rules:
     consequence: advice
     on: pod
     trigger: {keys: [acme.io/zone]}
+    message: "{value}{value == 'moon' ? ' is far' : ''}{value == 'mars' ? ' is red' : ''}"
     each:
       value: "flatten(flatten(pod.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.map(
         t, t.matchExpressions)).filter(e, e.key == 'acme.io/zone').map(e, e['values']))"
@@ -52,6 +53,7 @@ def test_flatten_keeps_the_place_of_every_item(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
     result = scan(Scan([str(tmp_path / "pod.yaml")], load_settings(tmp_path / ".gpuvet.yaml"), jobs=1))
     assert [(finding.rule, finding.location.span.line) for finding in result.findings] == [("ACME001", 18)]
+    assert result.findings[0].message == "moon is far", "a rule's own words are shown as they are, blanks and all"
 
 
 @pytest.mark.parametrize(

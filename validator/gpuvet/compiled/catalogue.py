@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '295ccb14121652a724c405d749576420'
+SOURCE_DIGEST = '55d1841cb88552011ba10e3aad875553'
 
 RULES = (
     RuleInfo(

@@ -18,7 +18,7 @@ def K8S001(s: Any, p: Any, out: Any) -> None:
             out((
                 value_at,
                 False,
-                say(text(value_at[-1]), ' is ', text(value), ', which YAML reads as ', text(('a boolean' if is_type(value, 'bool') else ('a number' if is_type(value, 'number') else ('a map' if is_type(value, 'map') else 'a list'))))),
+                say(text(value_at[-1]), ' is ', text(value), ', which YAML reads as ', ('a boolean' if is_type(value, 'bool') else ('a number' if is_type(value, 'number') else ('a map' if is_type(value, 'map') else 'a list')))),
                 'a text in quotes',
                 value,
                 [],
@@ -37,7 +37,7 @@ def K8S002(s: Any, p: Any, out: Any) -> None:
             out((
                 value_at,
                 False,
-                say(text(value), ' is what YAML reads as ', text(('a boolean' if is_type(value, 'bool') else ('a number' if is_type(value, 'number') else ('a map' if is_type(value, 'map') else 'a list'))))),
+                say(text(value), ' is what YAML reads as ', ('a boolean' if is_type(value, 'bool') else ('a number' if is_type(value, 'number') else ('a map' if is_type(value, 'map') else 'a list')))),
                 'a text in quotes',
                 value,
                 [],
@@ -72,7 +72,7 @@ def K8S040(s: Any, p: Any, out: Any) -> None:
                 map_at,
                 True,
                 say('metadata has no ', text(map_at[-1]), ', so what stands there is lost'),
-                say(text((nearest(map_at[-1], ('annotations', 'labels')) if (nearest(map_at[-1], ('annotations', 'labels')) is not None) else 'annotations or labels'))),
+                say((text(nearest(map_at[-1], ('annotations', 'labels'))) if (nearest(map_at[-1], ('annotations', 'labels')) is not None) else 'annotations or labels')),
                 map_at[-1],
                 [],
                 (say('rename it to ', text(nearest(map_at[-1], ('annotations', 'labels')))), False, (('rename', map_at, nearest(map_at[-1], ('annotations', 'labels'))), )),
@@ -90,7 +90,7 @@ def K8S004(s: Any, p: Any, out: Any) -> None:
                 amount_at,
                 False,
                 say(text(amount_at[-1]), ' is ', text(amount), ', which is no quantity'),
-                say('a number, bare or with one of k, M, G, T, Ki, Mi, Gi, Ti', text(('; perhaps ' if (repaired(amount) is not None) else '')), text((repaired(amount) if (repaired(amount) is not None) else ''))),
+                say('a number, bare or with one of k, M, G, T, Ki, Mi, Gi, Ti', ('; perhaps ' if (repaired(amount) is not None) else ''), (text(repaired(amount)) if (repaired(amount) is not None) else '')),
                 amount,
                 [],
                 (say('write ', text(repaired(amount))), False, (('set', amount_at, repaired(amount)), )),
@@ -203,7 +203,7 @@ def K8S009(s: Any, p: Any, out: Any) -> None:
             (*('self',), 'resources', 'limits'),
             True,
             'limits of extended resources stand without requests, which is legal',
-            "nothing else; the vendors' examples write both, with equal amounts",
+            "this is enough; the vendors' examples write both, with equal amounts",
             'limits only',
             [],
             None,
@@ -260,7 +260,7 @@ def K8S041(s: Any, p: Any, out: Any) -> None:
                 amount_at,
                 False,
                 say(text(amount_at[-1]), ' is ', text(amount), ', and a node offers extended resources in whole numbers'),
-                say('a whole number of 0 or more', text((', perhaps ' if (repaired(amount) is not None) else '')), text((repaired(amount) if (repaired(amount) is not None) else ''))),
+                say('a whole number of 0 or more', (', perhaps ' if (repaired(amount) is not None) else ''), (text(repaired(amount)) if (repaired(amount) is not None) else '')),
                 amount,
                 [],
                 (say('write ', text(repaired(amount))), False, (('set', amount_at, repaired(amount)), )),
@@ -285,7 +285,7 @@ def K8S012(s: Any, p: Any, out: Any) -> None:
             (*('object',), 'metadata', 'name'),
             False,
             say(text(name), ' cannot be the name of a ', text(kind)),
-            say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', text(('; nearest ' if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else '')), text((lower(name) if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else ''))),
+            say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else ''), (text(lower(name)) if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else '')),
             name,
             [],
             (say('write ', text(lower(name))), False, (('set', (*('object',), 'metadata', 'name'), (lower(name) if (matches(lower(name), pattern) and le(value, most_number)) else None)), )),
@@ -310,7 +310,7 @@ def K8S013(s: Any, p: Any, out: Any) -> None:
             (*('object',), 'metadata', 'name'),
             False,
             say(text(name), ' cannot be the name of a ', text(kind)),
-            say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', text(('; nearest ' if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else '')), text((lower(name) if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else ''))),
+            say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else ''), (text(lower(name)) if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else '')),
             name,
             [],
             (say('write ', text(lower(name))), False, (('set', (*('object',), 'metadata', 'name'), (lower(name) if (matches(lower(name), pattern) and le(value, most_number)) else None)), )),
@@ -335,7 +335,7 @@ def K8S019(s: Any, p: Any, out: Any) -> None:
             (*('object',), 'metadata', 'name'),
             False,
             say(text(name), ' cannot be the name of a ', text(kind)),
-            say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', text(('; nearest ' if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else '')), text((lower(name) if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else ''))),
+            say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else ''), (text(lower(name)) if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else '')),
             name,
             [],
             (say('write ', text(lower(name))), False, (('set', (*('object',), 'metadata', 'name'), (lower(name) if (matches(lower(name), pattern) and le(value, most_number)) else None)), )),
@@ -371,7 +371,7 @@ def K8S015(s: Any, p: Any, out: Any) -> None:
             out((
                 value_at,
                 True,
-                say('the data of a ConfigMap are texts, and ', text(value_at[-1]), ' is ', text(('a map' if is_type(value, 'map') else ('a list' if is_type(value, 'list') else ('a boolean' if is_type(value, 'bool') else 'a number'))))),
+                say('the data of a ConfigMap are texts, and ', text(value_at[-1]), ' is ', ('a map' if is_type(value, 'map') else ('a list' if is_type(value, 'list') else ('a boolean' if is_type(value, 'bool') else 'a number')))),
                 say('a block of text: `', text(value_at[-1]), ': |` and the same lines below it'),
                 value_at[-1],
                 [],
@@ -403,8 +403,9 @@ def K8S020(s: Any, p: Any, out: Any) -> None:
     for preference_at, preference in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(pod_, 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')):
         weight = get(preference, 'weight')
         weight_number = integer(weight)
-        value = lt(weight_number, 1)
-        if ((not (weight is not None)) or value or lt(100, weight_number)):
+        value = (not (weight is not None))
+        value_ = lt(weight_number, 1)
+        if (value or value_ or lt(100, weight_number)):
             out((
                 (*preference_at, 'weight'),
                 False,
@@ -412,7 +413,7 @@ def K8S020(s: Any, p: Any, out: Any) -> None:
                 '1 to 100',
                 weight,
                 [],
-                (say('write ', text((1 if value else 100))), False, (('set', (*preference_at, 'weight'), (1 if value else 100)), )),
+                (say('write ', (text(1) if value_ else text(100))), False, (('set', (*preference_at, 'weight'), (None if value else (1 if value_ else 100))), )),
                 [weight],
             ))
 
@@ -462,11 +463,11 @@ def K8S022(s: Any, p: Any, out: Any) -> None:
             out((
                 (*rule_at, 'operator'),
                 False,
-                say(text((operator if (operator is not None) else 'no operator')), ' cannot stand in a node affinity'),
-                say('one of ', text(('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt')), text(('; nearest ' if (('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))) is not None) else '')), text((('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))) if (('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))) is not None) else ''))),
+                say((text(operator) if (operator is not None) else 'no operator'), ' cannot stand in a node affinity'),
+                say('one of ', text(('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt')), ('; nearest ' if (('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))) is not None) else ''), (('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else text(nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt')))) if (('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))) is not None) else '')),
                 operator,
                 [],
-                (say('write ', text(('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))))), False, (('set', (*rule_at, 'operator'), ('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt')))), )),
+                (say('write ', ('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else text(nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))))), False, (('set', (*rule_at, 'operator'), ('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt')))), )),
                 [operator],
             ))
 
@@ -487,8 +488,8 @@ def K8S023(s: Any, p: Any, out: Any) -> None:
             out((
                 (*rule_at, 'values'),
                 False,
-                say(text(operator), ' with ', text(('no values' if value___ else values_)), text((' which is no list' if value____ else ''))),
-                say(text(('a list of at least one value' if value_ else ('no values' if value__ else 'a list of exactly one value')))),
+                say(text(operator), ' with ', ('no values' if value___ else text(values_)), (', which is no list' if value____ else '')),
+                say(('a list of at least one value' if value_ else ('no values' if value__ else 'a list of exactly one value'))),
                 values_,
                 [],
                 None,
@@ -562,10 +563,10 @@ def K8S030(s: Any, p: Any, out: Any) -> None:
                 (*t_at, 'operator'),
                 False,
                 say(text(operator), ' cannot stand in a toleration'),
-                say('Equal or Exists', text(('; nearest ' if (('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else nearest(operator, ('Equal', 'Exists'))) is not None) else '')), text((('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else nearest(operator, ('Equal', 'Exists'))) if (('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else nearest(operator, ('Equal', 'Exists'))) is not None) else ''))),
+                say('Equal or Exists', ('; nearest ' if (('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else nearest(operator, ('Equal', 'Exists'))) is not None) else ''), (('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else text(nearest(operator, ('Equal', 'Exists')))) if (('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else nearest(operator, ('Equal', 'Exists'))) is not None) else '')),
                 operator,
                 [],
-                (say('write ', text(('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else nearest(operator, ('Equal', 'Exists'))))), False, (('set', (*t_at, 'operator'), ('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else nearest(operator, ('Equal', 'Exists')))), )),
+                (say('write ', ('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else text(nearest(operator, ('Equal', 'Exists'))))), False, (('set', (*t_at, 'operator'), ('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else nearest(operator, ('Equal', 'Exists')))), )),
                 [*[operator], *[operator]],
             ))
 
@@ -637,7 +638,7 @@ def K8S034(s: Any, p: Any, out: Any) -> None:
             out((
                 (*t_at, 'tolerationSeconds'),
                 False,
-                say('tolerationSeconds counts until eviction, and the effect is ', text((effect if has_effect else 'not named'))),
+                say('tolerationSeconds counts until eviction, and the effect is ', (text(effect) if has_effect else 'not named')),
                 'effect: NoExecute, or no tolerationSeconds',
                 tolerationSeconds,
                 [],

@@ -53,7 +53,7 @@ def QG004(s: Any, p: Any, out: Any) -> None:
             '5 to 95 in steps of 5, or a multiple of 100 for whole cards',
             qgpu_core__,
             [],
-            (say('write ', text((95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5)))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), )),
+            (say('write ', (text(95) if lt(95, qgpu_core_number) else text(mul(div(add(qgpu_core_number, 4), 5), 5)))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), )),
             [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
         ))
 
@@ -77,7 +77,7 @@ def QG101(s: Any, p: Any, out: Any) -> None:
             '5 to 95 in steps of 5, or a multiple of 100 for whole cards',
             qgpu_core__,
             [],
-            (say('write ', text((95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5)))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), )),
+            (say('write ', (text(95) if lt(95, qgpu_core_number) else text(mul(div(add(qgpu_core_number, 4), 5), 5)))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), )),
             [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
         ))
 
@@ -366,7 +366,7 @@ def QG020(s: Any, p: Any, out: Any) -> None:
                 asked_at,
                 True,
                 say(text(asked_at[-1]), ' is not a resource that qGPU offers'),
-                say(text((nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')) if (nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')) is not None) else ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
+                say((text(nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))) if (nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')) is not None) else text(('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
                 asked_at[-1],
                 [],
                 (say('rename it to ', text(nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))), False, (('rename', asked_at, nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))), )),
@@ -920,7 +920,7 @@ def QG107(s: Any, p: Any, out: Any) -> None:
         out((
             (((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if (qgpu_core_greedy is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')) if has_qgpu_core_greedy else ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (qgpu_memory is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))),
             True,
-            say('an offline Pod needs both qgpu-core-greedy and qgpu-memory, and ', text(('qgpu-memory' if has_qgpu_core_greedy else 'qgpu-core-greedy')), ' is missing'),
+            say('an offline Pod needs both qgpu-core-greedy and qgpu-memory, and ', ('qgpu-memory' if has_qgpu_core_greedy else 'qgpu-core-greedy'), ' is missing'),
             'tke.cloud.tencent.com/qgpu-core-greedy (1 to 100) and tke.cloud.tencent.com/qgpu-memory (GiB)',
             (qgpu_core_greedy_ if has_qgpu_core_greedy else qgpu_memory_),
             [((*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), 'the Pod is offline by this annotation')],
@@ -949,7 +949,7 @@ def QG108(s: Any, p: Any, out: Any) -> None:
             '1 to 100',
             qgpu_core_greedy__,
             [],
-            (say('write ', text((1 if value else 100))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy'), (1 if value else 100)), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy'), (1 if value else 100)), )),
+            (say('write ', (text(1) if value else text(100))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy'), (1 if value else 100)), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy'), (1 if value else 100)), )),
             [*([qgpu_core_greedy_] if has_qgpu_core_greedy else [*[qgpu_core_greedy_], *[qgpu_core_greedy]]), *([qgpu_core_greedy_] if has_qgpu_core_greedy else [*[qgpu_core_greedy_], *[qgpu_core_greedy]])],
         ))
 
@@ -1121,7 +1121,7 @@ def QG110(s: Any, p: Any, out: Any) -> None:
                     group_at,
                     False,
                     say('there is no API group ', text(group), ', so the rule grants nothing'),
-                    say(text(('the core group, which is written as an empty text' if equal(misspelt_, '') else misspelt_))),
+                    say(('the core group, which is written as an empty text' if equal(misspelt_, '') else text(misspelt_))),
                     group,
                     [],
                     (say('write ', text(misspelt_)), False, (('set', group_at, misspelt_), )),

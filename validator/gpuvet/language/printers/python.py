@@ -90,6 +90,12 @@ class _Printer:
         return "say(" + ", ".join(repr(part) if isinstance(part, str) else self.shown(part) for part in template) + ")"
 
     def shown(self, expr: ir.Expr) -> str:
+        """What a hole shows: values as people write them in YAML, but the rule's own words as they are."""
+        match expr:
+            case ir.Constant(value=str() as words):
+                return repr(words)
+            case ir.If(test, then, otherwise) if expr not in self.hoisted:
+                return f"({self.shown(then)} if {self.value(test)} else {self.shown(otherwise)})"
         match ir.type_of(expr):
             case "quantity":
                 return f"shown({self.value(expr)})"
