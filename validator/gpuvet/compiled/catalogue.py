@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '55d1841cb88552011ba10e3aad875553'
+SOURCE_DIGEST = '8f9062fd9f33fd9f014a4ec642800614'
 
 RULES = (
     RuleInfo(

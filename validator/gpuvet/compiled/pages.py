@@ -422,7 +422,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
             '        limits:\n'
             '          nvidia.com/gpu: 1\n'),
  'K8S012': ('let: {own: object.metadata.name}\n'
-            "when: isText(own) && own != ''\n"
+            'when: "isText(own) && own != \'\' && !matches(own, placeholder_name)"\n'
             'forbidden: {that: "!matches(own, naming.pattern) || size(own) > int(naming.most)", at: own}\n',
             'apiVersion: v1\n'
             'kind: Pod\n'
@@ -457,7 +457,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
             '          tke.cloud.tencent.com/qgpu-core: "30"\n'
             '          tke.cloud.tencent.com/qgpu-memory: "4"\n'),
  'K8S013': ('let: {own: object.metadata.name}\n'
-            "when: isText(own) && own != ''\n"
+            'when: "isText(own) && own != \'\' && !matches(own, placeholder_name)"\n'
             'forbidden: {that: "!matches(own, naming.pattern) || size(own) > int(naming.most)", at: own}\n',
             'apiVersion: v1\nkind: Node\nmetadata:\n  name: GPU-7\n  labels:\n    nvidia.com/gpu.count: "8"\nspec: {}\n',
             'apiVersion: rbac.authorization.k8s.io/v1\n'
@@ -608,7 +608,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
             '    nvidia.com/gpu.machine: ""\n'
             'spec: {}\n'),
  'K8S019': ('let: {own: object.metadata.name}\n'
-            "when: isText(own) && own != ''\n"
+            'when: "isText(own) && own != \'\' && !matches(own, placeholder_name)"\n'
             'forbidden: {that: "!matches(own, naming.pattern) || size(own) > int(naming.most)", at: own}\n',
             'apiVersion: scheduling.koordinator.sh/v1alpha1\n'
             'kind: Device\n'

@@ -280,7 +280,7 @@ def K8S012(s: Any, p: Any, out: Any) -> None:
     pattern = get(kinds_, 'pattern')
     most = get(kinds_, 'most')
     most_number = integer(most)
-    if ((is_type(name, 'text') and (not equal(name, ''))) and ((not matches(name, pattern)) or lt(most_number, value))):
+    if ((is_type(name, 'text') and (not equal(name, '')) and (not matches(name, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+'))) and ((not matches(name, pattern)) or lt(most_number, value))):
         out((
             (*('object',), 'metadata', 'name'),
             False,
@@ -289,7 +289,7 @@ def K8S012(s: Any, p: Any, out: Any) -> None:
             name,
             [],
             (say('write ', text(lower(name))), False, (('set', (*('object',), 'metadata', 'name'), (lower(name) if (matches(lower(name), pattern) and le(value, most_number)) else None)), )),
-            [*[*[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
+            [*[*[name], *[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
         ))
 
 
@@ -305,7 +305,7 @@ def K8S013(s: Any, p: Any, out: Any) -> None:
     pattern = get(kinds_, 'pattern')
     most = get(kinds_, 'most')
     most_number = integer(most)
-    if ((is_type(name, 'text') and (not equal(name, ''))) and ((not matches(name, pattern)) or lt(most_number, value))):
+    if ((is_type(name, 'text') and (not equal(name, '')) and (not matches(name, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+'))) and ((not matches(name, pattern)) or lt(most_number, value))):
         out((
             (*('object',), 'metadata', 'name'),
             False,
@@ -314,7 +314,7 @@ def K8S013(s: Any, p: Any, out: Any) -> None:
             name,
             [],
             (say('write ', text(lower(name))), False, (('set', (*('object',), 'metadata', 'name'), (lower(name) if (matches(lower(name), pattern) and le(value, most_number)) else None)), )),
-            [*[*[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
+            [*[*[name], *[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
         ))
 
 
@@ -330,7 +330,7 @@ def K8S019(s: Any, p: Any, out: Any) -> None:
     pattern = get(kinds_, 'pattern')
     most = get(kinds_, 'most')
     most_number = integer(most)
-    if ((is_type(name, 'text') and (not equal(name, ''))) and ((not matches(name, pattern)) or lt(most_number, value))):
+    if ((is_type(name, 'text') and (not equal(name, '')) and (not matches(name, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+'))) and ((not matches(name, pattern)) or lt(most_number, value))):
         out((
             (*('object',), 'metadata', 'name'),
             False,
@@ -339,7 +339,7 @@ def K8S019(s: Any, p: Any, out: Any) -> None:
             name,
             [],
             (say('write ', text(lower(name))), False, (('set', (*('object',), 'metadata', 'name'), (lower(name) if (matches(lower(name), pattern) and le(value, most_number)) else None)), )),
-            [*[*[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
+            [*[*[name], *[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
         ))
 
 
