@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '8f9062fd9f33fd9f014a4ec642800614'
+SOURCE_DIGEST = '94c4ea14be5bfc790c2f6e355a9a0539'
 
 RULES = (
     RuleInfo(

@@ -96,6 +96,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
             '              tke.cloud.tencent.com/qgpu-core: "30"\n'
             '              tke.cloud.tencent.com/qgpu-memory: "4"\n'),
  'K8S004': ('each: {amount: amounts}\n'
+            'let: {near: "key(amount) == \'tke.cloud.tencent.com/qgpu-memory\' ? split(repaired(amount), \'G\')[0] : repaired(amount)"}\n'
             'when: matches(key(amount), our_resource)\n'
             'forbidden: {that: has(amount) && !isQuantity(amount), at: amount}\n',
             'apiVersion: batch.volcano.sh/v1alpha1\n'
@@ -2608,8 +2609,8 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '          tke.cloud.tencent.com/qgpu-core-greedy: 30\n'),
  'QG036': ('each: {rule: self.rules, verb: rule.verbs}\n'
            'let:\n'
-           '  excess: "rule.resources.filter(r, role.exists(p, p.group in rule.apiGroups && r in p.resources)\n'
-           '    && !role.exists(p, p.group in rule.apiGroups && r in p.resources && (verb in p.verbs || \'*\' in p.verbs)))"\n'
+           '  excess: "rule.resources.filter(r, role.exists(g, g.group in rule.apiGroups && r in g.resources)\n'
+           '    && !role.exists(g, g.group in rule.apiGroups && r in g.resources && (verb in g.verbs || \'*\' in g.verbs)))"\n'
            "when: verb != '*'\n"
            'forbidden: {that: size(excess) > 0, at: verb}\n',
            'apiVersion: rbac.authorization.k8s.io/v1\n'
@@ -2707,7 +2708,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '          image: ccr.ccs.tencentyun.com/tkeimages/qgpu-manager:v1.0.23\n'
            '          securityContext: {privileged: true}\n'),
  'QG039': ('each: {rule: self.rules, verb: rule.verbs}\n'
-           'let: {needs: "role.filter(p, p.group == \'\' && p.resources.exists(r, r in rule.resources))"}\n'
+           'let: {needs: "role.filter(g, g.group == \'\' && g.resources.exists(r, r in rule.resources))"}\n'
            'when: "\'\' in rule.apiGroups && size(needs) > 0"\n'
            "forbidden: {that: verb == '*', at: verb}\n",
            'apiVersion: rbac.authorization.k8s.io/v1\n'
@@ -3225,7 +3226,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
  'QG109': ('each: {rule: self.rules, resource: "concat(rule.resources, rule.nonResourceURLs)"}\n'
            'when: "!rule.apiGroups.exists(g, g in fact(\'qgpu-roles\').misspelt)"\n'
            'forbidden:\n'
-           '  that: "has(role) && !role.exists(p, p.group in rule.apiGroups && resource in p.resources)"\n'
+           '  that: "has(role) && !role.exists(g, g.group in rule.apiGroups && resource in g.resources)"\n'
            '  at: resource\n',
            'apiVersion: rbac.authorization.k8s.io/v1\n'
            'kind: ClusterRole\n'

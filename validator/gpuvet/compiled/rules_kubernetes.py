@@ -90,10 +90,10 @@ def K8S004(s: Any, p: Any, out: Any) -> None:
                 amount_at,
                 False,
                 say(text(amount_at[-1]), ' is ', text(amount), ', which is no quantity'),
-                say('a number, bare or with one of k, M, G, T, Ki, Mi, Gi, Ti', ('; perhaps ' if (repaired(amount) is not None) else ''), (text(repaired(amount)) if (repaired(amount) is not None) else '')),
+                say('a number, bare or with one of k, M, G, T, Ki, Mi, Gi, Ti', ('; perhaps ' if ((get(split(repaired(amount), 'G'), 0) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else repaired(amount)) is not None) else ''), ((text(get(split(repaired(amount), 'G'), 0)) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else text(repaired(amount))) if ((get(split(repaired(amount), 'G'), 0) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else repaired(amount)) is not None) else '')),
                 amount,
                 [],
-                (say('write ', text(repaired(amount))), False, (('set', amount_at, repaired(amount)), )),
+                (say('write ', (text(get(split(repaired(amount), 'G'), 0)) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else text(repaired(amount)))), False, (('set', amount_at, (get(split(repaired(amount), 'G'), 0) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else repaired(amount))), )),
                 [*[amount], *[amount]],
             ))
 

@@ -1073,17 +1073,17 @@ def QG036(s: Any, p: Any, out: Any) -> None:
         resources = get(rule, 'resources')
         apiGroups = get(rule, 'apiGroups')
         for verb_at, verb in located((*rule_at, 'verbs'), get(rule, 'verbs')):
-            value = [r for r in items(resources) if (any((member(get(p, 'group'), apiGroups) and member(r, get(p, 'resources'))) for p in items(roles)) and (not any((member(get(p, 'group'), apiGroups) and member(r, get(p, 'resources')) and (member(verb, get(p, 'verbs')) or member('*', get(p, 'verbs')))) for p in items(roles))))]
+            value = [r for r in items(resources) if (any((member(get(g, 'group'), apiGroups) and member(r, get(g, 'resources'))) for g in items(roles)) and (not any((member(get(g, 'group'), apiGroups) and member(r, get(g, 'resources')) and (member(verb, get(g, 'verbs')) or member('*', get(g, 'verbs')))) for g in items(roles))))]
             if ((not equal(verb, '*')) and lt(0, size(value))):
                 out((
                     verb_at,
                     False,
                     say(text(name), ' does not need to ', text(verb), ' ', text(value)),
-                    say(text(flatten([get(p, 'verbs') for p in [p for p in items(roles) if (member(get(p, 'group'), apiGroups) and any(member(r, value) for r in items(get(p, 'resources'))))]])), ' for ', text(value)),
+                    say(text(flatten([get(g, 'verbs') for g in [g for g in items(roles) if (member(get(g, 'group'), apiGroups) and any(member(r, value) for r in items(get(g, 'resources'))))]])), ' for ', text(value)),
                     verb,
                     [],
                     None,
-                    [*[verb], *[*[resources], *[because_ for r_at, r in located((*rule_at, 'resources'), resources) for because_ in [*[*[roles], *[because_ for p_at, p in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(p, 'group')], *[apiGroups]], *[*[r], *[get(p, 'resources')]]]]], *[*[roles], *[because_ for p_at, p in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(p, 'group')], *[apiGroups]], *[*[r], *[get(p, 'resources')]], *[*[*[verb], *[get(p, 'verbs')]], *[get(p, 'verbs')]]]]]]]]],
+                    [*[verb], *[*[resources], *[because_ for r_at, r in located((*rule_at, 'resources'), resources) for because_ in [*[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]]]]], *[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]], *[*[*[verb], *[get(g, 'verbs')]], *[get(g, 'verbs')]]]]]]]]],
                 ))
 
 
@@ -1096,16 +1096,16 @@ def QG109(s: Any, p: Any, out: Any) -> None:
     for rule_at, rule in located((*('self',), 'rules'), get(self_, 'rules')):
         apiGroups = get(rule, 'apiGroups')
         for resource_at, resource in [*located((*rule_at, 'resources'), get(rule, 'resources')), *located((*rule_at, 'nonResourceURLs'), get(rule, 'nonResourceURLs'))]:
-            if ((not any(member(g, get(FACTS['qgpu-roles'], 'misspelt')) for g in items(apiGroups))) and ((roles is not None) and (not any((member(get(p, 'group'), apiGroups) and member(resource, get(p, 'resources'))) for p in items(roles))))):
+            if ((not any(member(g, get(FACTS['qgpu-roles'], 'misspelt')) for g in items(apiGroups))) and ((roles is not None) and (not any((member(get(g, 'group'), apiGroups) and member(resource, get(g, 'resources'))) for g in items(roles))))):
                 out((
                     resource_at,
                     False,
-                    say(text(name), ' does not need ', text(resource)),
-                    say('only ', text(flatten([get(p, 'resources') for p in items(roles)]))),
+                    say(text(name), ' does not need ', ('every resource' if equal(resource, '*') else text(resource))),
+                    say('only ', text(flatten([get(g, 'resources') for g in items(roles)]))),
                     resource,
                     [],
                     None,
-                    [*[*[apiGroups], *[because_ for g_at, g in located((*rule_at, 'apiGroups'), apiGroups) for because_ in [*[g], *[get(FACTS['qgpu-roles'], 'misspelt')]]]], *[*[roles], *[*[roles], *[because_ for p_at, p in located((*('self',), 'roles', name), roles) for because_ in ([*[get(p, 'group')], *[apiGroups]] if not member(get(p, 'group'), apiGroups) else [*[resource], *[get(p, 'resources')]])]]]],
+                    [*[*[apiGroups], *[because_ for g_at, g in located((*rule_at, 'apiGroups'), apiGroups) for because_ in [*[g], *[get(FACTS['qgpu-roles'], 'misspelt')]]]], *[*[roles], *[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in ([*[get(g, 'group')], *[apiGroups]] if not member(get(g, 'group'), apiGroups) else [*[resource], *[get(g, 'resources')]])]]]],
                 ))
 
 
@@ -1161,18 +1161,18 @@ def QG039(s: Any, p: Any, out: Any) -> None:
     name = get(metadata, 'name')
     for rule_at, rule in located((*('self',), 'rules'), get(self_, 'rules')):
         resources = get(rule, 'resources')
-        value = [p for p in items(get(FACTS['qgpu-roles'], 'roles', name)) if (equal(get(p, 'group'), '') and any(member(r, resources) for r in items(get(p, 'resources'))))]
+        value = [g for g in items(get(FACTS['qgpu-roles'], 'roles', name)) if (equal(get(g, 'group'), '') and any(member(r, resources) for r in items(get(g, 'resources'))))]
         for verb_at, verb in located((*rule_at, 'verbs'), get(rule, 'verbs')):
             if ((member('', get(rule, 'apiGroups')) and lt(0, size(value))) and equal(verb, '*')):
                 out((
                     verb_at,
                     False,
                     say(text(name), ' may do everything to ', text(resources)),
-                    say(text(flatten([get(p, 'verbs') for p in value]))),
+                    say(text(flatten([get(g, 'verbs') for g in value]))),
                     verb,
                     [],
                     None,
-                    [*[*[get(rule, 'apiGroups')], *[*[get(FACTS['qgpu-roles'], 'roles', name)], *[because_ for p_at, p in located((*('self',), 'roles', name), get(FACTS['qgpu-roles'], 'roles', name)) for because_ in [*[get(p, 'group')], *[*[get(p, 'resources')], *[because_ for r_at, r in located((*p_at, 'resources'), get(p, 'resources')) for because_ in [*[r], *[resources]]]]]]]], *[verb]],
+                    [*[*[get(rule, 'apiGroups')], *[*[get(FACTS['qgpu-roles'], 'roles', name)], *[because_ for g_at, g in located((*('self',), 'roles', name), get(FACTS['qgpu-roles'], 'roles', name)) for because_ in [*[get(g, 'group')], *[*[get(g, 'resources')], *[because_ for r_at, r in located((*g_at, 'resources'), get(g, 'resources')) for because_ in [*[r], *[resources]]]]]]]], *[verb]],
                 ))
 
 
