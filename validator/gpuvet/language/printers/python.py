@@ -22,9 +22,9 @@ IMPORTS = """from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
-    version, whole,
+    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt,
+    matches, member, mod, mul, near_key, near_quantity, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size,
+    smallest, split, starts, sub, text, total, trim, version, whole,
 )
 """
 """What printed rules need."""
@@ -273,8 +273,9 @@ class _Printer:
                 return code
             case ir.Quantified(op=("exists" | "all") as op, var=var, of=of, body=body):
                 witness = "" if (op == "exists") != truth else f" if {'' if truth else 'not '}{self.value(body)}"
-                inner = f"because_ for {var}_at, {var} in {self.located(of)}{witness} for because_ in {self.because(body, truth)}"
-                return self.all_of([self.rest_on(of), f"[{inner}]"])
+                why = self.because(body, truth)
+                inner = f"[because_ for {var}_at, {var} in {self.located(of)}{witness} for because_ in {why}]" if why != "[]" else "[]"
+                return self.all_of([self.rest_on(of), inner])
             case ir.If(test, then, otherwise):
                 return f"({self.because(then, truth)} if {self.value(test)} else {self.because(otherwise, truth)})"
         return self.rest_on(expr)
@@ -289,7 +290,8 @@ class _Printer:
             case ir.If(test, then, otherwise):
                 return f"({self.rest_on(then)} if {self.value(test)} else {self.all_of([self.rest_on(test), self.rest_on(otherwise)])})"
             case ir.Quantified(_, var, of, body):
-                inner = f"[because_ for {var}_at, {var} in {self.located(of)} for because_ in {self.rest_on(body)}]"
+                why = self.rest_on(body)
+                inner = f"[because_ for {var}_at, {var} in {self.located(of)} for because_ in {why}]" if why != "[]" else "[]"
                 return self.all_of([self.rest_on(of), inner])
             case ir.Concat(parts):
                 return self.rest_on(parts[-1]) if parts else "[]"
