@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '5dbdf0298c20cfdcb420ef0d4c2fa537'
+SOURCE_DIGEST = '0c3b60d8e7ae1ae5016fd2d888e1b2f2'
 
 RULES = (
     RuleInfo(
