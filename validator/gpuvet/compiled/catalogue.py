@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '0c3b60d8e7ae1ae5016fd2d888e1b2f2'
+SOURCE_DIGEST = '4051d204934d8323bf5bdad12a14ebc2'
 
 RULES = (
     RuleInfo(
@@ -763,6 +763,29 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF018',
+    ),
+    RuleInfo(
+        id='TF019',
+        name='tflops-above-the-model',
+        vocabulary='tensor-fusion',
+        severity='warning',
+        consequence='never-scheduled',
+        kind='forbidden',
+        on='pod',
+        sees='object',
+        keys=('tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/tflops-limit'),
+        kinds=(),
+        names=(),
+        images=(),
+        why='The amount counts per device. No device of this model offers it, unless the pool oversells compute.',
+        implements=('tensor-fusion/19',),
+        sources=('tensor-fusion.md section 4 (gpu-public-gpu-info.yaml)',),
+        supersedes=(),
+        platform=None,
+        parameters={'maximumTflops': '2250'},
+        finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
+        exports={'cel': True, 'rego': True},
+        function='gpuvet.compiled.rules_tensor_fusion:TF019',
     ),
     RuleInfo(
         id='TF020',
@@ -1890,5 +1913,28 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF433',
+    ),
+    RuleInfo(
+        id='TF434',
+        name='dedicated-gpu-with-native-limit',
+        vocabulary='tensor-fusion',
+        severity='error',
+        consequence='silently-ignored',
+        kind='forbidden',
+        on='pod',
+        sees='object',
+        keys=('tensor-fusion.ai/dedicated-gpu',),
+        kinds=(),
+        names=(),
+        images=(),
+        why='The Pod ends with TFLOPS and percent on one side. The scheduler then reads nothing of that side, the video memory included.',
+        implements=('tensor-fusion/20',),
+        sources=('tensor-fusion.md 2.1 steps 3, 7',),
+        supersedes=(),
+        platform=None,
+        parameters={},
+        finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
+        exports={'cel': True, 'rego': True},
+        function='gpuvet.compiled.rules_tensor_fusion:TF434',
     ),
 )

@@ -206,8 +206,9 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '          tke.cloud.tencent.com/qgpu-memory: "5"\n'),
  'TF002': ('when: >-\n'
            "  !has(annotation('tensor-fusion.ai/enabled')) && !has(object.spec.template.labels) && !live\n"
-           "  && !contains(template.kind, 'tensor-fusion.ai') && (template.kind == 'Pod' || "
-           "!has(object.metadata.labels['tensor-fusion.ai/enabled']))\n"
+           "  && !contains(template.kind, 'tensor-fusion.ai') && !pod.metadata.labels.exists(l, matches(key(l), "
+           "'tensor-fusion\\.ai/[Ee]na?b?l?e?d?'))\n"
+           "  && (template.kind == 'Pod' || !has(object.metadata.labels['tensor-fusion.ai/enabled']))\n"
            'forbidden:\n'
            '  that: >-\n'
            "    pod.metadata.annotations.exists(a, startsWith(key(a), 'tensor-fusion.ai/')) && !has(label('tensor-fusion.ai/enabled'))\n"
@@ -745,7 +746,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
  'TF015': ('let: {request: "annotation(\'tensor-fusion.ai/tflops-request\')"}\n'
            'when: >-\n'
            "  annotation('tensor-fusion.ai/isolation') != 'shared' && annotation('tensor-fusion.ai/isolation') != 'partitioned'\n"
-           "  && !has(annotation('tensor-fusion.ai/compute-percent-limit')) && !has(annotation('tensor-fusion.ai/tflops-limit'))\n"
+           "  && !pod.metadata.annotations.exists(a, matches(key(a), 'tensor-fusion\\.ai/.*([Ff]lop|percent).*[Ll]i.*'))\n"
            'forbidden: {that: "quantity(request) > 0 && !has(effective(\'stated-tflops-limit\'))", at: request}\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
@@ -927,6 +928,46 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '        - name: main\n'
            '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
            '          command: [python, serve.py]\n'),
+ 'TF019': ("each: {k: fact('tensor-fusion-keys').tflops, card: fact('tensor-fusion-models').models}\n"
+           "let: {model: effective('gpu-model')}\n"
+           'when: "isText(annotation(k)) && matches(model, card.pattern)"\n'
+           'forbidden:\n'
+           '  that: "quantity(annotation(k)) > quantity(card.tflops) && quantity(annotation(k)) <= quantity(param(\'maximumTflops\'))"\n'
+           '  at: annotation(k)\n'
+           'parameters: {maximumTflops: "2250"}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  gpuModel: A100_SXM_80G\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '900'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/gpu-model: L40\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
  'TF020': ("each: {tflops: fact('tensor-fusion-keys').sides}\n"
            'forbidden:\n'
            '  that: "quantity(annotation(tflops)) > 0 && quantity(annotation(key(tflops))) > 0"\n'
@@ -1051,7 +1092,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '  compute: "either(first, annotation(\'tensor-fusion.ai/compute-percent-limit\'))"\n'
            'when: >-\n'
            "  annotation('tensor-fusion.ai/isolation') != 'shared' && annotation('tensor-fusion.ai/isolation') != 'partitioned'\n"
-           "  && !has(annotation('tensor-fusion.ai/vram-request')) && !has(annotation('tensor-fusion.ai/vram-limit'))\n"
+           "  && !pod.metadata.annotations.exists(a, matches(key(a), 'tensor-fusion\\.ai/.*([Rr][Aa][Mm]|[Mm]em).*'))\n"
            'forbidden: {that: "has(compute) && !has(effective(\'stated-vram-request\')) && !has(effective(\'stated-vram-limit\'))", at: '
            'compute, key: true}\n',
            'apiVersion: batch/v1\n'
@@ -2428,7 +2469,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
  'TF417': ('let: {request: "annotation(\'tensor-fusion.ai/vram-request\')"}\n'
            'when: >-\n'
            "  annotation('tensor-fusion.ai/isolation') != 'shared' && annotation('tensor-fusion.ai/isolation') != 'partitioned'\n"
-           "  && !has(annotation('tensor-fusion.ai/vram-limit'))\n"
+           "  && !pod.metadata.annotations.exists(a, matches(key(a), 'tensor-fusion\\.ai/.*[Rr][Aa][Mm].*[Ll]i.*'))\n"
            'forbidden: {that: "quantity(request) > 0 && !has(effective(\'stated-vram-limit\'))", at: request}\n',
            'apiVersion: v1\n'
            'kind: Pod\n'
@@ -2776,9 +2817,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
  'TF426': ('let: {memory: "either(annotation(\'tensor-fusion.ai/vram-request\'), annotation(\'tensor-fusion.ai/vram-limit\'))"}\n'
            'when: >-\n'
            "  annotation('tensor-fusion.ai/isolation') != 'shared' && annotation('tensor-fusion.ai/isolation') != 'partitioned'\n"
-           "  && !has(annotation('tensor-fusion.ai/tflops-request')) && !has(annotation('tensor-fusion.ai/tflops-limit'))\n"
-           "  && !has(annotation('tensor-fusion.ai/compute-percent-request')) && "
-           "!has(annotation('tensor-fusion.ai/compute-percent-limit'))\n"
+           "  && !pod.metadata.annotations.exists(a, matches(key(a), 'tensor-fusion\\.ai/.*([Ff]lop|compute|percent).*'))\n"
            "  && !has(effective('native-gpu-count'))\n"
            'forbidden:\n'
            '  that: >-\n'
@@ -3111,6 +3150,59 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '        tensor-fusion.ai/vram-request: 4Gi\n'
            '        tensor-fusion.ai/vram-limit: 4Gi\n'
            "        tensor-fusion.ai/enabled-replicas: '1'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF434': ("let: {percent: effective('compute-percent-limit')}\n"
+           "when: annotation('tensor-fusion.ai/dedicated-gpu') == 'true'\n"
+           'forbidden: {that: "quantity(percent) > 0 && source(\'compute-percent-limit\') == \'native-percent\'", at: percent, key: '
+           'true}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/dedicated-gpu: 'true'\n"
+           '        tensor-fusion.ai/gpu-model: A100_SXM_80G\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'
+           '          resources:\n'
+           '            limits:\n'
+           '              nvidia.com/gpu: 1\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/dedicated-gpu: 'true'\n"
+           '        tensor-fusion.ai/gpu-model: A100_SXM_80G\n'
            '    spec:\n'
            '      containers:\n'
            '        - name: main\n'

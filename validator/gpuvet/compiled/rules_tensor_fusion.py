@@ -20,7 +20,7 @@ def TF002(s: Any, p: Any, out: Any) -> None:
     metadata_ = get(object_, 'metadata')
     labels = get(metadata, 'labels')
     annotations = get(metadata, 'annotations')
-    if (((not (get(annotations, 'tensor-fusion.ai/enabled') is not None)) and (not (get(object_, 'spec', 'template', 'labels') is not None)) and (not ((get(metadata, 'ownerReferences') is not None) or (get(labels, 'tensor-fusion.ai/component') is not None) or (get(metadata_, 'uid') is not None))) and (not contains(kind, 'tensor-fusion.ai')) and (equal(kind, 'Pod') or (not (get(metadata_, 'labels', 'tensor-fusion.ai/enabled') is not None)))) and (any(starts(a_at[-1], 'tensor-fusion.ai/') for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations)) and (not (get(labels, 'tensor-fusion.ai/enabled') is not None)))):
+    if (((not (get(annotations, 'tensor-fusion.ai/enabled') is not None)) and (not (get(object_, 'spec', 'template', 'labels') is not None)) and (not ((get(metadata, 'ownerReferences') is not None) or (get(labels, 'tensor-fusion.ai/component') is not None) or (get(metadata_, 'uid') is not None))) and (not contains(kind, 'tensor-fusion.ai')) and (not any(matches(l_at[-1], 'tensor-fusion\\.ai/[Ee]na?b?l?e?d?') for l_at, l in located((*('pod',), 'metadata', 'labels'), labels))) and (equal(kind, 'Pod') or (not (get(metadata_, 'labels', 'tensor-fusion.ai/enabled') is not None)))) and (any(starts(a_at[-1], 'tensor-fusion.ai/') for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations)) and (not (get(labels, 'tensor-fusion.ai/enabled') is not None)))):
         out((
             (*('pod',), 'metadata', 'labels'),
             True,
@@ -29,7 +29,7 @@ def TF002(s: Any, p: Any, out: Any) -> None:
             None,
             [],
             ('add tensor-fusion.ai/enabled: "true" to the labels of the Pod template', False, ()),
-            [*[*[get(annotations, 'tensor-fusion.ai/enabled')], *[get(object_, 'spec', 'template', 'labels')], *[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[get(metadata_, 'uid')]], *[kind], *([kind] if equal(kind, 'Pod') else [get(metadata_, 'labels', 'tensor-fusion.ai/enabled')])], *[*[annotations], *[get(labels, 'tensor-fusion.ai/enabled')]]],
+            [*[*[get(annotations, 'tensor-fusion.ai/enabled')], *[get(object_, 'spec', 'template', 'labels')], *[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[get(metadata_, 'uid')]], *[kind], *[labels], *([kind] if equal(kind, 'Pod') else [get(metadata_, 'labels', 'tensor-fusion.ai/enabled')])], *[*[annotations], *[get(labels, 'tensor-fusion.ai/enabled')]]],
         ))
 
 
@@ -1327,7 +1327,7 @@ def TF013(s: Any, p: Any, out: Any) -> None:
             say('a request of at most ', text(effective_tflops_limit), ', or a limit of at least ', text(effective_tflops_request)),
             (effective_tflops_request if equal(s.source('tflops-request'), 'annotation') else effective_tflops_limit),
             [((('effective', 'tflops-limit') if equal(s.source('tflops-request'), 'annotation') else ('effective', 'tflops-request')), say(text(('the limit' if equal(s.source('tflops-request'), 'annotation') else 'the request')), ' is given here'))],
-            (say('lower the request to ', text(effective_tflops_limit), ' or raise the limit to ', text(effective_tflops_request)), False, ()),
+            (say('lower the request to ', text(effective_tflops_limit), ' or raise the limit to ', text(effective_tflops_request)), False, (('set', (('effective', 'tflops-request') if equal(s.source('tflops-request'), 'annotation') else ('effective', 'tflops-limit')), (effective_tflops_limit if equal(s.source('tflops-request'), 'annotation') else effective_tflops_request)), )),
             [*([get(annotations, 'tensor-fusion.ai/tflops-request')] if (get(annotations, 'tensor-fusion.ai/tflops-request') is not None) else [get(annotations, 'tensor-fusion.ai/tflops-limit')]), *[*[*[effective_tflops_request], *[effective_tflops_limit]], *[effective_tflops_limit]]],
         ))
 
@@ -1347,7 +1347,7 @@ def TF414(s: Any, p: Any, out: Any) -> None:
             say('a request of at most ', text(effective_vram_limit), ', or a limit of at least ', text(effective_vram_request)),
             (effective_vram_request if equal(s.source('vram-request'), 'annotation') else effective_vram_limit),
             [((('effective', 'vram-limit') if equal(s.source('vram-request'), 'annotation') else ('effective', 'vram-request')), say(text(('the limit' if equal(s.source('vram-request'), 'annotation') else 'the request')), ' is given here'))],
-            (say('lower the request to ', text(effective_vram_limit), ' or raise the limit to ', text(effective_vram_request)), False, ()),
+            (say('lower the request to ', text(effective_vram_limit), ' or raise the limit to ', text(effective_vram_request)), False, (('set', (('effective', 'vram-request') if equal(s.source('vram-request'), 'annotation') else ('effective', 'vram-limit')), (effective_vram_limit if equal(s.source('vram-request'), 'annotation') else effective_vram_request)), )),
             [*([get(annotations, 'tensor-fusion.ai/vram-request')] if (get(annotations, 'tensor-fusion.ai/vram-request') is not None) else [get(annotations, 'tensor-fusion.ai/vram-limit')]), *[*[*[effective_vram_request], *[effective_vram_limit]], *[effective_vram_limit]]],
         ))
 
@@ -1367,7 +1367,7 @@ def TF415(s: Any, p: Any, out: Any) -> None:
             say('a request of at most ', text(effective_compute_percent_limit), ', or a limit of at least ', text(effective_compute_percent_request)),
             (effective_compute_percent_request if equal(s.source('compute-percent-request'), 'annotation') else effective_compute_percent_limit),
             [((('effective', 'compute-percent-limit') if equal(s.source('compute-percent-request'), 'annotation') else ('effective', 'compute-percent-request')), say(text(('the limit' if equal(s.source('compute-percent-request'), 'annotation') else 'the request')), ' is given here'))],
-            (say('lower the request to ', text(effective_compute_percent_limit), ' or raise the limit to ', text(effective_compute_percent_request)), False, ()),
+            (say('lower the request to ', text(effective_compute_percent_limit), ' or raise the limit to ', text(effective_compute_percent_request)), False, (('set', (('effective', 'compute-percent-request') if equal(s.source('compute-percent-request'), 'annotation') else ('effective', 'compute-percent-limit')), (effective_compute_percent_limit if equal(s.source('compute-percent-request'), 'annotation') else effective_compute_percent_request)), )),
             [*([get(annotations, 'tensor-fusion.ai/compute-percent-request')] if (get(annotations, 'tensor-fusion.ai/compute-percent-request') is not None) else [get(annotations, 'tensor-fusion.ai/compute-percent-limit')]), *[*[*[effective_compute_percent_request], *[effective_compute_percent_limit]], *[effective_compute_percent_limit]]],
         ))
 
@@ -1388,7 +1388,7 @@ def TF416(s: Any, p: Any, out: Any) -> None:
                 say('a request of at most ', text(limit), ', or a limit of at least ', text(requests_at_key)),
                 requests_at_key,
                 [(limit_at, 'the limit is given here')],
-                (say('lower the request to ', text(limit), ' or raise the limit to ', text(requests_at_key)), False, ()),
+                (say('lower the request to ', text(limit), ' or raise the limit to ', text(requests_at_key)), False, (('set', (*('self',), 'spec', 'resources', 'requests', limit_at[-1]), limit), )),
                 [*[*[requests_at_key], *[limit]], *[limit]],
             ))
 
@@ -1418,7 +1418,7 @@ def TF015(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     tflops_request = get(annotations, 'tensor-fusion.ai/tflops-request')
     isolation = get(annotations, 'tensor-fusion.ai/isolation')
-    if (((not equal(isolation, 'shared')) and (not equal(isolation, 'partitioned')) and (not (get(annotations, 'tensor-fusion.ai/compute-percent-limit') is not None)) and (not (get(annotations, 'tensor-fusion.ai/tflops-limit') is not None))) and (lt(0, quantity(tflops_request)) and (not (s.effective('stated-tflops-limit') is not None)))):
+    if (((not equal(isolation, 'shared')) and (not equal(isolation, 'partitioned')) and (not any(matches(a_at[-1], 'tensor-fusion\\.ai/.*([Ff]lop|percent).*[Ll]i.*') for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations)))) and (lt(0, quantity(tflops_request)) and (not (s.effective('stated-tflops-limit') is not None)))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-request'),
             False,
@@ -1427,7 +1427,7 @@ def TF015(s: Any, p: Any, out: Any) -> None:
             None,
             [],
             (say("add tensor-fusion.ai/tflops-limit: '", text(tflops_request), "' or more"), False, ()),
-            [*[*[isolation], *[isolation], *[get(annotations, 'tensor-fusion.ai/compute-percent-limit')], *[get(annotations, 'tensor-fusion.ai/tflops-limit')]], *[*[tflops_request], *[s.effective('stated-tflops-limit')]]],
+            [*[*[isolation], *[isolation], *[annotations]], *[*[tflops_request], *[s.effective('stated-tflops-limit')]]],
         ))
 
 
@@ -1437,7 +1437,7 @@ def TF417(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     vram_request = get(annotations, 'tensor-fusion.ai/vram-request')
     isolation = get(annotations, 'tensor-fusion.ai/isolation')
-    if (((not equal(isolation, 'shared')) and (not equal(isolation, 'partitioned')) and (not (get(annotations, 'tensor-fusion.ai/vram-limit') is not None))) and (lt(0, quantity(vram_request)) and (not (s.effective('stated-vram-limit') is not None)))):
+    if (((not equal(isolation, 'shared')) and (not equal(isolation, 'partitioned')) and (not any(matches(a_at[-1], 'tensor-fusion\\.ai/.*[Rr][Aa][Mm].*[Ll]i.*') for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations)))) and (lt(0, quantity(vram_request)) and (not (s.effective('stated-vram-limit') is not None)))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-request'),
             False,
@@ -1446,7 +1446,7 @@ def TF417(s: Any, p: Any, out: Any) -> None:
             None,
             [],
             (say('add tensor-fusion.ai/vram-limit: ', text(vram_request), ' or more'), False, ()),
-            [*[*[isolation], *[isolation], *[get(annotations, 'tensor-fusion.ai/vram-limit')]], *[*[vram_request], *[s.effective('stated-vram-limit')]]],
+            [*[*[isolation], *[isolation], *[annotations]], *[*[vram_request], *[s.effective('stated-vram-limit')]]],
         ))
 
 
@@ -1465,7 +1465,7 @@ def TF016(s: Any, p: Any, out: Any) -> None:
                 'video memory with a unit, such as 4Gi',
                 annotations_,
                 [],
-                (say(text(('write the unit, ' if matches(annotations_, '[0-9.]+') else 'write another unit, ')), 'such as ', text(('Gi' if ((integer(annotations_) is not None) and le(integer(annotations_), 1024)) else 'Mi'))), False, ()),
+                (say(text(('add the unit Gi to the number if gibibytes are meant' if ((integer(annotations_) is not None) and le(integer(annotations_), 1024)) else 'write the amount in Mi or Gi'))), False, ()),
                 [*[annotations_], *[annotations_], *([annotations_] if lt(annotations_nanos, 1048576000000000) else [annotations_])],
             ))
 
@@ -1558,7 +1558,8 @@ def TF420(s: Any, p: Any, out: Any) -> None:
             value = equal(amount_at[-1], 'vram')
             value_ = equal(amount_at[-1], 'tflops')
             value__ = lt(0, amount_nanos)
-            if (member(side_at[-1], ('requests', 'limits')) and (lt(amount_nanos, 0) or (value and value__ and (lt(amount_nanos, 1048576000000000) or matches(amount, '.*[mun]'))) or (value_ and (le(100000000000000, amount_nanos) or (value__ and matches(amount, '.*[KMGTPE]i')))) or (equal(amount_at[-1], 'compute') and lt(100000000000, amount_nanos)))):
+            value___ = lt(amount_nanos, 0)
+            if (member(side_at[-1], ('requests', 'limits')) and (value___ or (value and value__ and (lt(amount_nanos, 1048576000000000) or matches(amount, '.*[mun]'))) or (value_ and (le(100000000000000, amount_nanos) or (value__ and matches(amount, '.*[KMGTPE]i')))) or (equal(amount_at[-1], 'compute') and lt(100000000000, amount_nanos)))):
                 out((
                     amount_at,
                     False,
@@ -1566,8 +1567,31 @@ def TF420(s: Any, p: Any, out: Any) -> None:
                     say(text(('video memory of each device with a unit, such as 4Gi' if value else ('FP16 TFLOPS of each device, a plain number such as 10 or 500m' if value_ else 'more than 0 and at most 100 percent of a card')))),
                     amount,
                     [],
-                    (say(text(('write the unit, such as Gi' if value else ('write the number of TFLOPS without a unit' if value_ else 'write a percentage of one card')))), False, ()),
-                    ([amount] if lt(amount_nanos, 0) else ([*[amount], *([amount] if lt(amount_nanos, 1048576000000000) else [amount])] if (value and value__ and (lt(amount_nanos, 1048576000000000) or matches(amount, '.*[mun]'))) else (([amount] if le(100000000000000, amount_nanos) else [*[amount], *[amount]]) if (value_ and (le(100000000000000, amount_nanos) or (value__ and matches(amount, '.*[KMGTPE]i')))) else [amount]))),
+                    (say(text(('write an amount above zero' if value___ else ('write the unit, such as Gi' if value else ('write the number of TFLOPS without a unit' if value_ else 'write a percentage of one card'))))), False, ()),
+                    ([amount] if value___ else ([*[amount], *([amount] if lt(amount_nanos, 1048576000000000) else [amount])] if (value and value__ and (lt(amount_nanos, 1048576000000000) or matches(amount, '.*[mun]'))) else (([amount] if le(100000000000000, amount_nanos) else [*[amount], *[amount]]) if (value_ and (le(100000000000000, amount_nanos) or (value__ and matches(amount, '.*[KMGTPE]i')))) else [amount]))),
+                ))
+
+
+def TF019(s: Any, p: Any, out: Any) -> None:
+    """tflops-above-the-model"""
+    pod_ = s.pod
+    effective_gpu_model = s.effective('gpu-model')
+    annotations = get(pod_, 'metadata', 'annotations')
+    for k_at, k in located((*('self',), 'tflops'), get(FACTS['tensor-fusion-keys'], 'tflops')):
+        annotations_ = get(annotations, k)
+        annotations_nanos = quantity(annotations_)
+        for card_at, card in located((*('self',), 'models'), get(FACTS['tensor-fusion-models'], 'models')):
+            tflops = get(card, 'tflops')
+            if ((is_type(annotations_, 'text') and matches(effective_gpu_model, get(card, 'pattern'))) and (lt(quantity(tflops), annotations_nanos) and le(annotations_nanos, quantity(p['maximumTflops'])))):
+                out((
+                    (*('pod',), 'metadata', 'annotations', k),
+                    False,
+                    say(text(k), ' is ', text(annotations_), ' TFLOPS, but ', text(effective_gpu_model), ' has ', text(tflops)),
+                    say('at most ', text(tflops), ' FP16 TFLOPS for each device of this model'),
+                    annotations_,
+                    [(('effective', 'gpu-model'), say('the model is ', text(effective_gpu_model)))],
+                    (say('write ', text(tflops), ' for a whole card'), False, (('set', (*('pod',), 'metadata', 'annotations', k), tflops), )),
+                    [*[*[annotations_], *[*[effective_gpu_model], *[get(card, 'pattern')]]], *[*[*[annotations_], *[tflops]], *[annotations_]]],
                 ))
 
 
@@ -1648,6 +1672,25 @@ def TF423(s: Any, p: Any, out: Any) -> None:
                 (say('leave out ', text(tflops_at[-1])), False, ()),
                 [*[*[dedicated_gpu], *[get(annotations, tflops)]], *[annotations_at_key]],
             ))
+
+
+def TF434(s: Any, p: Any, out: Any) -> None:
+    """dedicated-gpu-with-native-limit"""
+    pod_ = s.pod
+    effective_compute_percent_limit = s.effective('compute-percent-limit')
+    annotations = get(pod_, 'metadata', 'annotations')
+    dedicated_gpu = get(annotations, 'tensor-fusion.ai/dedicated-gpu')
+    if (equal(dedicated_gpu, 'true') and (lt(0, quantity(effective_compute_percent_limit)) and equal(s.source('compute-percent-limit'), 'native-percent'))):
+        out((
+            ('effective', 'compute-percent-limit'),
+            True,
+            'a native GPU limit sets the limit to 100 percent, beside dedicated-gpu, which sets TFLOPS',
+            'no native GPU limit beside dedicated-gpu, or tensor-fusion.ai/gpu-count besides',
+            effective_compute_percent_limit,
+            [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu'), 'the whole card is reserved here')],
+            ('leave out the native GPU limit, or give tensor-fusion.ai/gpu-count', False, ()),
+            [*[dedicated_gpu], *[*[effective_compute_percent_limit], *[s.source('compute-percent-limit')]]],
+        ))
 
 
 def TF424(s: Any, p: Any, out: Any) -> None:
@@ -1743,7 +1786,7 @@ def TF023(s: Any, p: Any, out: Any) -> None:
     tflops_request_ = (tflops_request if (tflops_request is not None) else (tflops_limit if (tflops_limit is not None) else get(annotations, 'tensor-fusion.ai/compute-percent-request')))
     has_tflops_request = (tflops_request_ is not None)
     tflops_request__ = (tflops_request_ if has_tflops_request else compute_percent_limit)
-    if (((not equal(isolation, 'shared')) and (not equal(isolation, 'partitioned')) and (not (get(annotations, 'tensor-fusion.ai/vram-request') is not None)) and (not (get(annotations, 'tensor-fusion.ai/vram-limit') is not None))) and ((tflops_request__ is not None) and (not (s.effective('stated-vram-request') is not None)) and (not (s.effective('stated-vram-limit') is not None)))):
+    if (((not equal(isolation, 'shared')) and (not equal(isolation, 'partitioned')) and (not any(matches(a_at[-1], 'tensor-fusion\\.ai/.*([Rr][Aa][Mm]|[Mm]em).*') for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations)))) and ((tflops_request__ is not None) and (not (s.effective('stated-vram-request') is not None)) and (not (s.effective('stated-vram-limit') is not None)))):
         out((
             (((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-request') if (tflops_request is not None) else ((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-limit') if (tflops_limit is not None) else (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-request'))) if has_tflops_request else (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-limit')),
             True,
@@ -1752,7 +1795,7 @@ def TF023(s: Any, p: Any, out: Any) -> None:
             None,
             [],
             ('add tensor-fusion.ai/vram-request and tensor-fusion.ai/vram-limit', False, ()),
-            [*[*[isolation], *[isolation], *[get(annotations, 'tensor-fusion.ai/vram-request')], *[get(annotations, 'tensor-fusion.ai/vram-limit')]], *[*(([tflops_request] if (tflops_request is not None) else [*[tflops_request], *([tflops_limit] if (tflops_limit is not None) else [*[tflops_limit], *[get(annotations, 'tensor-fusion.ai/compute-percent-request')]])]) if has_tflops_request else [*([tflops_request] if (tflops_request is not None) else [*[tflops_request], *([tflops_limit] if (tflops_limit is not None) else [*[tflops_limit], *[get(annotations, 'tensor-fusion.ai/compute-percent-request')]])]), *[compute_percent_limit]]), *[s.effective('stated-vram-request')], *[s.effective('stated-vram-limit')]]],
+            [*[*[isolation], *[isolation], *[annotations]], *[*(([tflops_request] if (tflops_request is not None) else [*[tflops_request], *([tflops_limit] if (tflops_limit is not None) else [*[tflops_limit], *[get(annotations, 'tensor-fusion.ai/compute-percent-request')]])]) if has_tflops_request else [*([tflops_request] if (tflops_request is not None) else [*[tflops_request], *([tflops_limit] if (tflops_limit is not None) else [*[tflops_limit], *[get(annotations, 'tensor-fusion.ai/compute-percent-request')]])]), *[compute_percent_limit]]), *[s.effective('stated-vram-request')], *[s.effective('stated-vram-limit')]]],
         ))
 
 
@@ -1765,7 +1808,7 @@ def TF426(s: Any, p: Any, out: Any) -> None:
     isolation = get(annotations, 'tensor-fusion.ai/isolation')
     has_vram_request = (vram_request is not None)
     vram_request_ = (vram_request if has_vram_request else vram_limit)
-    if (((not equal(isolation, 'shared')) and (not equal(isolation, 'partitioned')) and (not (get(annotations, 'tensor-fusion.ai/tflops-request') is not None)) and (not (get(annotations, 'tensor-fusion.ai/tflops-limit') is not None)) and (not (get(annotations, 'tensor-fusion.ai/compute-percent-request') is not None)) and (not (get(annotations, 'tensor-fusion.ai/compute-percent-limit') is not None)) and (not (s.effective('native-gpu-count') is not None))) and ((vram_request_ is not None) and (not (s.effective('stated-tflops-request') is not None)) and (not (s.effective('stated-tflops-limit') is not None)) and (not (s.effective('stated-compute-percent-request') is not None)) and (not (s.effective('stated-compute-percent-limit') is not None)))):
+    if (((not equal(isolation, 'shared')) and (not equal(isolation, 'partitioned')) and (not any(matches(a_at[-1], 'tensor-fusion\\.ai/.*([Ff]lop|compute|percent).*') for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))) and (not (s.effective('native-gpu-count') is not None))) and ((vram_request_ is not None) and (not (s.effective('stated-tflops-request') is not None)) and (not (s.effective('stated-tflops-limit') is not None)) and (not (s.effective('stated-compute-percent-request') is not None)) and (not (s.effective('stated-compute-percent-limit') is not None)))):
         out((
             ((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-request') if has_vram_request else (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-limit')),
             True,
@@ -1774,7 +1817,7 @@ def TF426(s: Any, p: Any, out: Any) -> None:
             None,
             [],
             ('add tensor-fusion.ai/tflops-request and tensor-fusion.ai/tflops-limit', False, ()),
-            [*[*[isolation], *[isolation], *[get(annotations, 'tensor-fusion.ai/tflops-request')], *[get(annotations, 'tensor-fusion.ai/tflops-limit')], *[get(annotations, 'tensor-fusion.ai/compute-percent-request')], *[get(annotations, 'tensor-fusion.ai/compute-percent-limit')], *[s.effective('native-gpu-count')]], *[*([vram_request] if has_vram_request else [*[vram_request], *[vram_limit]]), *[s.effective('stated-tflops-request')], *[s.effective('stated-tflops-limit')], *[s.effective('stated-compute-percent-request')], *[s.effective('stated-compute-percent-limit')]]],
+            [*[*[isolation], *[isolation], *[annotations], *[s.effective('native-gpu-count')]], *[*([vram_request] if has_vram_request else [*[vram_request], *[vram_limit]]), *[s.effective('stated-tflops-request')], *[s.effective('stated-tflops-limit')], *[s.effective('stated-compute-percent-request')], *[s.effective('stated-compute-percent-limit')]]],
         ))
 
 
