@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '4051d204934d8323bf5bdad12a14ebc2'
+SOURCE_DIGEST = 'e804c0b7ed780be4010032b469d42170'
 
 RULES = (
     RuleInfo(

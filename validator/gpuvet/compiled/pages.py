@@ -1941,31 +1941,26 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
            '      command: [python, serve.py]\n'),
  'TF406': ('known_keys: {of: pod.metadata.labels, domain: tensor-fusion.ai, where: [pod-label], near: true}\n',
-           'apiVersion: apps/v1\n'
-           'kind: Deployment\n'
+           'apiVersion: v1\n'
+           'kind: Pod\n'
            'metadata:\n'
-           '  name: inference\n'
-           '  namespace: team-a\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/Enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
            'spec:\n'
-           '  replicas: 1\n'
-           '  selector:\n'
-           '    matchLabels: {app: inference}\n'
-           '  template:\n'
-           '    metadata:\n'
-           '      labels:\n'
-           '        app: inference\n'
-           "        tensor-fusion.ai/enable: 'true'\n"
-           '      annotations:\n'
-           '        tensor-fusion.ai/gpupool: default-pool\n'
-           "        tensor-fusion.ai/tflops-request: '10'\n"
-           "        tensor-fusion.ai/tflops-limit: '20'\n"
-           '        tensor-fusion.ai/vram-request: 4Gi\n'
-           '        tensor-fusion.ai/vram-limit: 4Gi\n'
-           '    spec:\n'
-           '      containers:\n'
-           '        - name: main\n'
-           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
-           '          command: [python, serve.py]\n',
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
            'metadata:\n'
@@ -2130,7 +2125,8 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '  domain: tensor-fusion.ai\n'
            '  owner: user\n'
            '  where: [pod-annotation]\n'
-           '  but: [tensor-fusion.ai/disable-features]\n',
+           '  but: [tensor-fusion.ai/disable-features]\n'
+           '  unless: has(annotation(key(entry)))\n',
            'apiVersion: v1\n'
            'kind: Pod\n'
            'metadata:\n'

@@ -97,6 +97,8 @@ class ListedKeys(Kind):
     owner: Literal["user", "system"]
     where: tuple[str, ...] = ()
     but: tuple[str, ...] = ()
+    unless: str = "false"
+    """A condition on `entry` under which the key may stand there."""
 
     def lower(self, scope: Scope) -> tuple[ir.Check, ...]:
         listed = [
@@ -106,11 +108,12 @@ class ListedKeys(Kind):
         ]
         names = sorted(key.name for key in listed if key.name in KEYS and key.name not in self.but)
         name = ir.KeyOf("entry")
+        excused = [] if self.unless == "false" else [ir.Not(parse(self.unless, scope.bind("entry")))]
         begins = [ir.Text("startsWith", name, ir.Constant(key.name)) for key in listed if key.name in PREFIXES]
         return (
             ir.Check(
                 each=(("entry", parse(self.of, scope)),),
-                when=either(ir.Member(name, ir.Constant(tuple(names))), *begins),
+                when=both(either(ir.Member(name, ir.Constant(tuple(names))), *begins), *excused),
                 at=ir.Name("entry"),
                 message=(name, " does not belong here"),
                 on_key=True,
