@@ -4,9 +4,8 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, flatten, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, repaired, say, shown, size, smallest, split, starts, sub, text, total, trim,
-    version, whole,
+    equal, get, integer, is_type, le, located, lower, lt, matches, member, nearest, quantity, repaired, say, size,
+    split, starts, text, whole,
 )
 
 
@@ -477,23 +476,23 @@ def K8S023(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     nodeAffinity = get(pod_, 'spec', 'affinity', 'nodeAffinity')
     for rule_at, rule in [*[pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)], *[pair_ for list_at, list_ in [((*t_at, 'preference', 'matchExpressions'), get(t, 'preference', 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))] for pair_ in located(list_at, list_)]]:
-        values_ = get(rule, 'values')
+        values = get(rule, 'values')
         operator = get(rule, 'operator')
-        value = size(values_)
+        value = size(values)
         value_ = member(operator, ('In', 'NotIn'))
         value__ = member(operator, ('Exists', 'DoesNotExist'))
         value___ = equal(value, 0)
-        value____ = ((values_ is not None) and (not is_type(values_, 'list')))
+        value____ = ((values is not None) and (not is_type(values, 'list')))
         if (value____ or (value_ and value___) or (value__ and lt(0, value)) or (member(operator, ('Gt', 'Lt')) and (not equal(value, 1)))):
             out((
                 (*rule_at, 'values'),
                 False,
-                say(text(operator), ' with ', ('no values' if value___ else text(values_)), (', which is no list' if value____ else '')),
+                say(text(operator), ' with ', ('no values' if value___ else text(values)), (', which is no list' if value____ else '')),
                 say(('a list of at least one value' if value_ else ('no values' if value__ else 'a list of exactly one value'))),
-                values_,
+                values,
                 [],
                 None,
-                ([*[values_], *[values_]] if value____ else [*[operator], *[values_]]),
+                ([*[values], *[values]] if value____ else [*[operator], *[values]]),
             ))
 
 

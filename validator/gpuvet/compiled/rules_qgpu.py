@@ -4,9 +4,8 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, flatten, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, repaired, say, shown, size, smallest, split, starts, sub, text, total, trim,
-    version, whole,
+    add, div, equal, flatten, get, integer, is_type, items, largest, le, located, lt, matches, member, mod, mul,
+    nearest, pod_reads, pod_sum, quantity, repaired, say, shown, size, split, text, version, whole,
 )
 
 

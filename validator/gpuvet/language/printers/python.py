@@ -7,27 +7,39 @@ that the engine can drop it when one of them is unknown, or absent in a fragment
 
 import keyword
 import re
+import textwrap
 from collections.abc import Iterator
 
 from gpuvet.language import ir
+from gpuvet.values import total
 
 _COMPARE = {"<": "lt({}, {})", "<=": "le({}, {})", ">": "lt({1}, {0})", ">=": "le({1}, {0})"}
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod"}
-_TEXT = {"split": "split", "trim": "trim", "lower": "lower", "startsWith": "starts", "endsWith": "ends", "contains": "contains", "repaired": "repaired"}
+_TEXT = {"split": "split", "trim": "trim", "lower": "lower", "startsWith": "starts", "endsWith": "ends", "contains": "contains"}
+_TEXT |= {"repaired": "repaired"}
 _FOLD = {"sum": "total", "max": "largest", "min": "smallest"}
 _ROOT = {"self": "s.value", "pod": "s.pod", "object": "s.object", "template": "s.template"}
 
 
-IMPORTS = """from typing import Any
+_RUNTIME = (total,)
+"""Modules whose public functions printed rules call."""
+NAMES = {name: module.__name__ for module in _RUNTIME for name in vars(module) if not name.startswith("_")}
 
-from gpuvet.compiled.facts import FACTS
-from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, flatten, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, repaired, say, shown, size, smallest, split, starts, sub, text, total, trim,
-    version, whole,
-)
-"""
-"""What printed rules need."""
+
+def print_module(functions: list[str]) -> str:
+    """Printed functions with just the imports that they need."""
+    body = "\n\n".join(functions)
+    used = set(re.findall(r"[A-Za-z_]\w*(?=\()|\bUNKNOWN\b", body))
+    lines = ["from typing import Any", ""]
+    if "FACTS[" in body:
+        lines.append("from gpuvet.compiled.facts import FACTS")
+    for module in sorted({module.__name__ for module in _RUNTIME}):
+        names = sorted(name for name in used if NAMES.get(name) == module)
+        if names:
+            lines.append(f"from {module} import (")
+            lines += textwrap.wrap(", ".join(names) + ",", 120, initial_indent="    ", subsequent_indent="    ")
+            lines.append(")")
+    return "\n".join(lines) + "\n\n\n" + body
 
 
 def print_rule(name: str, title: str, checks: tuple[ir.Check, ...]) -> str:
@@ -354,7 +366,7 @@ def hoist(check: ir.Check) -> list[tuple[ir.Expr, str, frozenset[str]]]:
 
 
 _PLAIN = ir.Constant | ir.Amount | ir.Root | ir.Name | ir.KeyOf | ir.Param | ir.Fact
-_RESERVED = {*["s", "p", "out", "because_", "part", "any", "all", "self_", "pod_", "object_", "template_"], *keyword.kwlist, *re.findall(r"\w+", IMPORTS)}
+_RESERVED = {*"s p out because_ part any all FACTS self_ pod_ object_ template_".split(), *keyword.kwlist, *NAMES}
 
 
 def _occurrences(root: ir.Expr, sought: ir.Expr, named: list[ir.Expr]) -> int:
