@@ -165,18 +165,19 @@ class _Printer:
                 self.value(ir.Root("pod"))
                 return f"pod_sum(pod_, {v(key)})"
             case ir.Quantified(op, var, of, body):
-                source = f"{var} in {self.sequence(of)}"
-                if ir.KeyOf(var) in ir.walk(body):
-                    source = f"{var}_at, {var} in {self.located(of)}"
+                inner = v(body)
+                # Printed code alone tells whether a place is needed: an inner loop over a part of the variable needs it too.
+                placed = re.search(rf"\b{var}_at\b", inner) is not None
+                source = f"{var}_at, {var} in {self.located(of)}" if placed else f"{var} in {self.sequence(of)}"
                 match op:
                     case "exists":
-                        return f"any({v(body)} for {source})"
+                        return f"any({inner} for {source})"
                     case "all":
-                        return f"all({v(body)} for {source})"
+                        return f"all({inner} for {source})"
                     case "filter":
-                        return f"[{var} for {source} if {v(body)}]"
+                        return f"[{var} for {source} if {inner}]"
                     case "map":
-                        return f"[{v(body)} for {source}]"
+                        return f"[{inner} for {source}]"
             case ir.Concat(parts):
                 return "[" + ", ".join(f"*{self.sequence(part)}" for part in parts) + "]"
             case ir.Size(of):
