@@ -3552,4 +3552,189 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '  resources:\n'
            '    requests: {tflops: "5", vram: 3Gi}\n'
            '    limits: {tflops: "5", vram: 3Gi}\n'),
- 'TF062': ('one_of: {value: "annotation(\'tensor-fusion.ai/qos\')", values: [low, medium, high, critical]}\n', None, None)}
+ 'TF062': ('one_of: {value: "annotation(\'tensor-fusion.ai/qos\')", values: [low, medium, high, critical]}\n', None, None),
+ 'VJ096': ('when: size(job.tasks) > 0\nforbidden: {that: int(job.minAvailable) > replicas_of_all, at: job.minAvailable}\n', None, None),
+ 'VJ097': ('each: {holder: holders, policy: holder.policies}\n'
+           'forbidden: {that: "has(policy.exitCode) == (size(events) > 0)", at: "has(policy.exitCode) ? policy.exitCode : policy"}\n',
+           None,
+           None),
+ 'VJ098': ('each: {policy: job.policies}\n'
+           'when: "\'Unknown\' in events"\n'
+           'forbidden: {that: "policy.action in [\'RestartTask\', \'RestartPod\', \'RestartPartition\']", at: policy.action}\n',
+           None,
+           None),
+ 'VJ099': ('each: {task: job.tasks}\n'
+           'when: size(task.template.spec.containers) > 0 && !has(task.template.spec.restartPolicy)\n'
+           'forbidden:\n'
+           '  that: >-\n'
+           "    task.policies.exists(o, o.event == 'TaskCompleted' || 'TaskCompleted' in o.events)\n"
+           "    || !job.tasks.exists(t, t.template.spec.restartPolicy in ['Never', 'OnFailure'])\n"
+           '  at: task.template.spec.restartPolicy\n',
+           None,
+           None),
+ 'VJ100': ('when: job.tasks.exists(t, !has(t.template.spec.schedulerName))\n'
+           'required: {that: has(job.schedulerName), at: job.schedulerName}\n',
+           None,
+           None),
+ 'VJ101': ('each: {task: job.tasks}\n'
+           'when: "!(int(job.minAvailable) > replicas_of_all) && !(int(task.minAvailable) > 0)"\n'
+           'required: {that: has(task.replicas), at: task.replicas}\n',
+           None,
+           None),
+ 'VJ102': ('let: {known: "[\'ssh\', \'env\', \'svc\', \'tensorflow\', \'mpi\', \'pytorch\', \'hcclrank\', \'ray\']"}\n'
+           'each: {plugin: job.plugins}\n'
+           'required: {that: key(plugin) in known, at: plugin, key: true}\n',
+           None,
+           None),
+ 'VJ105': ('each: {task: job.tasks}\n'
+           'let: {replicas: "has(int(task.replicas)) ? int(task.replicas) : 0"}\n'
+           'when: "!has(task.replicas) || has(int(task.replicas))"\n'
+           'forbidden: {that: int(task.minAvailable) > replicas, at: task.minAvailable}\n',
+           None,
+           None),
+ 'VJ106': ('each: {count: "job.filter(c, key(c) in [\'minAvailable\', \'maxRetry\', \'ttlSecondsAfterFinished\', \'minSuccess\'])"}\n'
+           'forbidden: {that: "int(count) < 0 || key(count) == \'minSuccess\' && int(count) < 1", at: count}\n',
+           None,
+           None),
+ 'VJ107': ('each: {task: job.tasks, count: "task.filter(c, key(c) in [\'replicas\', \'minAvailable\', \'maxRetry\'])"}\n'
+           'forbidden: {that: int(count) < 0, at: count}\n',
+           None,
+           None),
+ 'VJ108': ('when: >-\n'
+           '  isList(job.tasks) || !has(job.tasks) && has(job.minAvailable) && (has(job.schedulerName) || has(job.policies) || '
+           'has(job.plugins) || has(job.queue))\n'
+           'forbidden: {that: size(job.tasks) == 0, at: job.tasks}\n',
+           None,
+           None),
+ 'VJ109': ('each: {task: job.tasks}\n'
+           'let:\n'
+           '  earlier: job.tasks.filter(t, int(key(t)) < int(key(task)) && t.name == task.name)\n'
+           '  unnamed: >-\n'
+           "    job.tasks.filter(t, (!has(t.name) || t.name == '') && matches(task.name, 'default(0|[1-9][0-9]{0,8})')\n"
+           "    && int(split(task.name, 'default')[1]) == int(key(t)))\n"
+           "when: isText(task.name) && task.name != ''\n"
+           'forbidden: {that: size(earlier) > 0 || size(unnamed) > 0, at: task.name}\n',
+           None,
+           None),
+ 'VJ110': ("each: {task: job.tasks}\nwhen: task.name != ''\nformat: {value: task.name, is: dns-label, max_length: 63}\n", None, None),
+ 'VJ111': ('each: {holder: holders, policy: holder.policies}\n'
+           'when: size(events) == 0\n'
+           'forbidden: {that: policy.exitCode == 0, at: policy.exitCode}\n',
+           None,
+           None),
+ 'VJ112': ('each: {holder: holders, policy: holder.policies, event: events}\n'
+           'let: {earlier: "holder.policies.filter(o, int(key(o)) < int(key(policy)) && (o.event == event || event in o.events))"}\n'
+           'when: "!has(policy.exitCode)"\n'
+           'forbidden: {that: size(earlier) > 0, at: event}\n',
+           None,
+           None),
+ 'VJ113': ('each: {holder: holders, policy: holder.policies}\n'
+           'let: {earlier: "holder.policies.filter(o, int(key(o)) < int(key(policy)) && o.exitCode == policy.exitCode)"}\n'
+           'when: has(policy.exitCode) && policy.exitCode != 0 && size(events) == 0\n'
+           'forbidden: {that: size(earlier) > 0, at: policy.exitCode}\n',
+           None,
+           None),
+ 'VJ114': ('each: {holder: holders, policy: holder.policies, event: events}\n'
+           "when: event == '*'\n"
+           'forbidden:\n'
+           '  that: "holder.policies.exists(o, has(o.event) && !(o.event in [\'\', \'*\']) || o.events.exists(x, x != \'*\'))"\n'
+           '  at: event\n',
+           None,
+           None),
+ 'VJ115': ('each: {holder: holders, policy: holder.policies, event: events}\n'
+           'required: {that: event in events_known || event in events_internal, at: event}\n',
+           None,
+           None),
+ 'VJ116': ('each: {holder: holders, policy: holder.policies, event: events}\nforbidden: {that: event in events_internal, at: event}\n',
+           None,
+           None),
+ 'VJ117': ('each: {holder: holders, policy: holder.policies}\n'
+           "when: size(events) > 0 && !has(policy.exitCode) && has(policy.action) && policy.action != ''\n"
+           'required: {that: policy.action in actions_known, at: policy.action}\n',
+           None,
+           None),
+ 'VJ118': ('each: {holder: holders, policy: holder.policies}\n'
+           'when: size(events) > 0 && !has(policy.exitCode)\n'
+           'forbidden: {that: "!has(policy.action) || policy.action == \'\'", at: policy.action}\n',
+           None,
+           None),
+ 'VJ119': ('each: {holder: holders, policy: holder.policies}\n'
+           'when: has(policy.exitCode) && size(events) == 0\n'
+           'required: {that: policy.action in actions_known, at: policy.action}\n',
+           None,
+           None),
+ 'VJ120': ('each: {holder: holders, policy: holder.policies}\nformat: {value: policy.timeout, is: duration}\n', None, None),
+ 'VJ121': ('each: {holder: holders, policy: holder.policies, event: events}\n'
+           "when: event == 'PodPending'\n"
+           'required: {that: has(policy.timeout), at: event}\n',
+           None,
+           None),
+ 'VJ122': ('each: {policy: job.policies, event: events}\n'
+           "when: event == 'TaskCompleted' && policy.action == 'CompleteJob'\n"
+           'forbidden: {that: size(job.tasks) > 1, at: event}\n',
+           None,
+           None),
+ 'VJ123': ("when: job.schedulerName != ''\none_of: {value: job.schedulerName, values: [volcano]}\n", None, None),
+ 'VJ124': ('each: {task: job.tasks}\n'
+           "when: has(task.template.spec.schedulerName) && task.template.spec.schedulerName != '' && task.template.spec.schedulerName != "
+           'job.schedulerName\n'
+           "forbidden: {that: task.template.spec.schedulerName != 'volcano', at: task.template.spec.schedulerName}\n",
+           None,
+           None),
+ 'VJ125': ('let:\n'
+           "  of_volcano: template.kind in ['Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh']\n"
+           'when: >-\n'
+           "  label('tensor-fusion.ai/enabled') == 'true' && annotation('tensor-fusion.ai/gang-enabled') != 'true'\n"
+           "  && (pod.spec.schedulerName == 'volcano' || !has(pod.spec.schedulerName) && of_volcano && either(template.scheduler, "
+           "'volcano') == 'volcano')\n"
+           'forbidden: {that: "annotation(\'tensor-fusion.ai/is-local-gpu\') == \'true\'", at: '
+           '"annotation(\'tensor-fusion.ai/is-local-gpu\')"}\n',
+           None,
+           None),
+ 'VJ126': ('let:\n'
+           "  named: job.plugins.mpi.exists(a, matches(a, '--?master(=.*)?'))\n"
+           '  masters: >-\n'
+           "    job.tasks.filter(t, !named && t.name == 'master' || job.plugins.mpi.exists(a, matches(a, '--?master=.*') && split(a, "
+           "'=')[1] == t.name\n"
+           "    || matches(a, '--?master') && job.plugins.mpi.exists(b, int(key(b)) == int(key(a)) + 1 && b == t.name)))\n"
+           'when: "\'mpi\' in job.plugins && size(job.tasks) > 0"\n'
+           'forbidden: {that: size(masters) == 0, at: job.plugins.mpi}\n',
+           None,
+           None),
+ 'VJ127': ('each: {volume: job.volumes}\n'
+           'forbidden: {that: "!has(volume.mountPath) || volume.mountPath == \'\' || contains(volume.mountPath, \':\')", at: '
+           'volume.mountPath}\n',
+           None,
+           None),
+ 'VJ128': ('each: {volume: job.volumes}\n'
+           'let: {earlier: "job.volumes.filter(o, int(key(o)) < int(key(volume)) && o.mountPath == volume.mountPath)"}\n'
+           "when: has(volume.mountPath) && volume.mountPath != ''\n"
+           'forbidden: {that: size(earlier) > 0, at: volume.mountPath}\n',
+           None,
+           None),
+ 'VJ129': ('each: {volume: job.volumes}\n'
+           'let: {named: "has(volume.volumeClaimName) && volume.volumeClaimName != \'\'"}\n'
+           'forbidden: {that: "has(volume.volumeClaim) == named", at: "named ? volume.volumeClaimName : volume"}\n',
+           None,
+           None),
+ 'VJ130': ('each: {volume: job.volumes}\n'
+           "when: volume.volumeClaimName != ''\n"
+           'format: {value: volume.volumeClaimName, is: dns-subdomain, max_length: 253}\n',
+           None,
+           None),
+ 'VJ131': ('each: {volume: job.volumes}\n'
+           'let: {earlier: "job.volumes.filter(o, int(key(o)) < int(key(volume)) && o.volumeClaimName == volume.volumeClaimName)"}\n'
+           "when: has(volume.volumeClaimName) && volume.volumeClaimName != ''\n"
+           'forbidden: {that: size(earlier) > 0, at: volume.volumeClaimName}\n',
+           None,
+           None),
+ 'VJ132': ('each: {task: job.tasks, dependency: task.dependsOn.name}\n'
+           'when: "!(matches(dependency, \'default[0-9]+\') && job.tasks.exists(t, !has(t.name) || t.name == \'\'))"\n'
+           'required: {that: "job.tasks.exists(t, t.name == dependency)", at: dependency}\n',
+           None,
+           None),
+ 'VJ133': ('each: {task: job.tasks, dependency: task.dependsOn.name}\n'
+           'forbidden: {that: "task.dependsOn.name.exists(o, o == dependency && int(key(o)) < int(key(dependency)))", at: dependency}\n',
+           None,
+           None),
+ 'VJ134': ('acyclic: {nodes: job.tasks, edges: dependsOn.name}\n', None, None)}

@@ -21,9 +21,10 @@ _ROOT = {"self": "s.value", "pod": "s.pod", "object": "s.object", "template": "s
 IMPORTS = """from typing import Any
 
 from gpuvet.compiled.facts import FACTS
+from gpuvet.values.graph import cycles
 from gpuvet.values.total import (
     UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
+    mod, mul, nearest, pairs, place_of, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
     version, whole,
 )
 """
@@ -208,10 +209,12 @@ class _Printer:
                 return f"({name!r},)"
             case ir.Name(name) | ir.KeyOf(name):
                 return f"{name}_at"
+            case ir.Get(ir.Quantified(op="filter" | "map") | ir.Concat() as listed, key):
+                return f"place_of({self.located(listed)}, {self.value(key)})"
             case ir.Get():
                 keys: list[str] = []
                 base: ir.Expr = expr
-                while isinstance(base, ir.Get):
+                while isinstance(base, ir.Get) and not isinstance(base.base, ir.Quantified | ir.Concat):
                     keys.append(self.value(base.key))
                     base = base.base
                 return f"(*{self.place(base)}, {', '.join(reversed(keys))})"
