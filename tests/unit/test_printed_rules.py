@@ -48,3 +48,19 @@ def test_a_variable_cannot_hide_what_printed_rules_use(name: str) -> None:
         parse(f"self.items.exists({name}, {name} == 1)", Scope("object", {}, frozenset()))
     with pytest.raises(ExpressionError, match="cannot be called"):
         RuleText.model_validate({**RULE, "each": {name: "self.items"}, "forbidden": f"{name} == 1"}).lower({})
+
+
+def test_an_item_drawn_from_a_filtered_list_keeps_its_own_place() -> None:
+    rule = {**RULE, "forbidden": {"that": "true", "at": "self.items.filter(a, a.name == 'x')[0].name"}}
+    checks = RuleText.model_validate(rule).lower({})
+    place = violations(checks, {"items": [{"name": "y"}, {"name": "x"}]})[0][0]
+    assert place == ("self", "items", 1, "name")
+    assert violations(checks, {"items": []})[0][0] == ("self", "name")
+
+
+def test_acyclic_stands_at_the_first_member() -> None:
+    checks = RuleText.model_validate({**RULE, "acyclic": {"nodes": "self.tasks", "edges": "after"}}).lower({})
+    tasks = [{"name": "a"}, {"name": "b", "after": ["c"]}, {"name": "c", "after": ["b"]}]
+    place, _, message, *_ = violations(checks, {"tasks": tasks})[0]
+    assert place == ("self", "tasks", 1, "after")
+    assert message == "tasks wait for each other: b -> c -> b"

@@ -7,18 +7,18 @@ from gpuvet.language.kinds.base import Kind, kind, label_of
 
 @kind("acyclic")
 class Acyclic(Kind):
-    """The things in the list `nodes`, named by their field `name`, do not depend on each other in a circle; `edges` is the path,
+    """The things in the list `nodes`, named by their field `called`, do not depend on each other in a circle; `edges` is the path,
     from a node, to the list of names that it depends on. Each circle is told once, at its first member."""
 
     nodes: str
-    name: str = "name"
+    called: str = "name"
     edges: str
 
     def lower(self, scope: Scope) -> tuple[ir.Check, ...]:
         nodes = parse(self.nodes, scope)
         path = tuple(self.edges.split("."))
-        found = ir.Python("cycles", (nodes, ir.Constant(self.name), ir.Constant(path)), "searches a graph for circles")
-        name = ir.Get(ir.Name("node"), ir.Constant(self.name))
+        found = ir.Python("cycles", (nodes, ir.Constant(self.called), ir.Constant(path)), "searches a graph for circles")
+        name = ir.Get(ir.Name("node"), ir.Constant(self.called))
         at: ir.Expr = ir.Name("node")
         for key in path:
             at = ir.Get(at, ir.Constant(key))
