@@ -4,8 +4,8 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
+    UNKNOWN, add, append, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches,
+    member, mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
     version, whole,
 )
 
@@ -19,15 +19,17 @@ def QG004(s: Any, p: Any, out: Any) -> None:
     has_qgpu_core = (qgpu_core_ is not None)
     qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
     qgpu_core_number = whole(quantity(qgpu_core__))
-    value = lt(qgpu_core_number, 5)
-    if (lt(0, qgpu_core_number) and ((value or lt(0, mod(qgpu_core_number, 5)) or lt(100, qgpu_core_number)) and (lt(0, mod(qgpu_core_number, 100)) or value))):
-        out((
-            ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
-            False,
-            say('tke.cloud.tencent.com/qgpu-core is ', text(qgpu_core__), ', which it cannot be'),
-            '5 to 100 in steps of 5, or a multiple of 100',
-            qgpu_core__,
-            [],
-            (say('round up to ', text((mul(div(add(qgpu_core_number, 4), 5), 5) if lt(qgpu_core_number, 100) else mul(div(add(qgpu_core_number, 99), 100), 100)))), False, (('set', ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')), (mul(div(add(qgpu_core_number, 4), 5), 5) if lt(qgpu_core_number, 100) else mul(div(add(qgpu_core_number, 99), 100), 100))), )),
-            [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *[*(([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]) if value else (([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]) if lt(0, mod(qgpu_core_number, 5)) else ([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]))), *(([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]) if lt(0, mod(qgpu_core_number, 100)) else ([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]))]],
-        ))
+    if lt(0, qgpu_core_number):
+        value = lt(qgpu_core_number, 5)
+        if (value or lt(0, mod(qgpu_core_number, 5)) or lt(100, qgpu_core_number)):
+            if (lt(0, mod(qgpu_core_number, 100)) or value):
+                out((
+                    ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
+                    False,
+                    say('tke.cloud.tencent.com/qgpu-core is ', text(qgpu_core__), ', which it cannot be'),
+                    '5 to 100 in steps of 5, or a multiple of 100',
+                    qgpu_core__,
+                    [],
+                    (say('round up to ', text((mul(div(add(qgpu_core_number, 4), 5), 5) if lt(qgpu_core_number, 100) else mul(div(add(qgpu_core_number, 99), 100), 100)))), False, (('set', ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')), (mul(div(add(qgpu_core_number, 4), 5), 5) if lt(qgpu_core_number, 100) else mul(div(add(qgpu_core_number, 99), 100), 100))), )),
+                    [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *[*(([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]) if value else (([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]) if lt(0, mod(qgpu_core_number, 5)) else ([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]))), *(([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]) if lt(0, mod(qgpu_core_number, 100)) else ([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]))]],
+                ))

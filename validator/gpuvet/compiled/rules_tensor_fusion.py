@@ -4,27 +4,28 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
+    UNKNOWN, add, append, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches,
+    member, mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
     version, whole,
 )
 
 
 def TF013(s: Any, p: Any, out: Any) -> None:
     """tflops-request-above-limit"""
-    effective_tflops_request = s.effective('tflops-request')
-    effective_tflops_limit = s.effective('tflops-limit')
-    if ((equal(s.source('tflops-request'), 'annotation') or equal(s.source('tflops-limit'), 'annotation')) and lt(quantity(effective_tflops_limit), quantity(effective_tflops_request))):
-        out((
-            ('effective', 'tflops-request'),
-            False,
-            say('tflops request ', text(effective_tflops_request), ' is above the limit ', text(effective_tflops_limit)),
-            say('at most ', text(effective_tflops_limit)),
-            effective_tflops_request,
-            [(('effective', 'tflops-limit'), say('tflops-limit is ', text(effective_tflops_limit)))],
-            None,
-            [*([s.source('tflops-request')] if equal(s.source('tflops-request'), 'annotation') else [s.source('tflops-limit')]), *[*[effective_tflops_request], *[effective_tflops_limit]]],
-        ))
+    if (equal(s.source('tflops-request'), 'annotation') or equal(s.source('tflops-limit'), 'annotation')):
+        effective_tflops_request = s.effective('tflops-request')
+        effective_tflops_limit = s.effective('tflops-limit')
+        if lt(quantity(effective_tflops_limit), quantity(effective_tflops_request)):
+            out((
+                ('effective', 'tflops-request'),
+                False,
+                say('tflops request ', text(effective_tflops_request), ' is above the limit ', text(effective_tflops_limit)),
+                say('at most ', text(effective_tflops_limit)),
+                effective_tflops_request,
+                [(('effective', 'tflops-limit'), say('tflops-limit is ', text(effective_tflops_limit)))],
+                None,
+                [*([s.source('tflops-request')] if equal(s.source('tflops-request'), 'annotation') else [s.source('tflops-limit')]), *[*[effective_tflops_request], *[effective_tflops_limit]]],
+            ))
 
 
 def TF062(s: Any, p: Any, out: Any) -> None:
@@ -32,14 +33,15 @@ def TF062(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     annotations = get(pod_, 'metadata', 'annotations')
     qos = get(annotations, 'tensor-fusion.ai/qos')
-    if ((qos is not None) and (not member(qos, ('low', 'medium', 'high', 'critical')))):
-        out((
-            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'),
-            False,
-            say('tensor-fusion.ai/qos is ', text(qos), ', which is none of the values it can have'),
-            say('one of ', text(('low', 'medium', 'high', 'critical'))),
-            qos,
-            [],
-            (say('write tensor-fusion.ai/qos as ', text(nearest(qos, ('low', 'medium', 'high', 'critical')))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'), nearest(qos, ('low', 'medium', 'high', 'critical'))), )),
-            [*[qos], *[qos]],
-        ))
+    if (qos is not None):
+        if (not member(qos, ('low', 'medium', 'high', 'critical'))):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'),
+                False,
+                say('tensor-fusion.ai/qos is ', text(qos), ', which is none of the values it can have'),
+                say('one of ', text(('low', 'medium', 'high', 'critical'))),
+                qos,
+                [],
+                (say('write tensor-fusion.ai/qos as ', text(nearest(qos, ('low', 'medium', 'high', 'critical')))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'), nearest(qos, ('low', 'medium', 'high', 'critical'))), )),
+                [*[qos], *[qos]],
+            ))
