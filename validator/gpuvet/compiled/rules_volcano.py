@@ -569,21 +569,20 @@ def VJ125(s: Any, p: Any, out: Any) -> None:
     """gang-lost-to-local-gpu"""
     template_ = s.template
     pod_ = s.pod
+    effective_is_local_gpu = s.effective('is-local-gpu')
     scheduler = get(template_, 'scheduler')
     metadata = get(pod_, 'metadata')
     schedulerName = get(pod_, 'spec', 'schedulerName')
-    annotations = get(metadata, 'annotations')
-    is_local_gpu = get(annotations, 'tensor-fusion.ai/is-local-gpu')
-    if ((equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true') and (not equal(get(annotations, 'tensor-fusion.ai/gang-enabled'), 'true')) and (equal(schedulerName, 'volcano') or ((not (schedulerName is not None)) and member(get(template_, 'kind'), ('Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh')) and equal((scheduler if (scheduler is not None) else 'volcano'), 'volcano')))) and equal(is_local_gpu, 'true')):
+    if ((equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true') and (not equal(get(metadata, 'annotations', 'tensor-fusion.ai/gang-enabled'), 'true')) and (equal(schedulerName, 'volcano') or ((not (schedulerName is not None)) and member(get(template_, 'kind'), ('Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh')) and equal((scheduler if (scheduler is not None) else 'volcano'), 'volcano')))) and equal(effective_is_local_gpu, 'true')):
         out((
-            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu'),
+            ('effective', 'is-local-gpu'),
             False,
             'local mode replaces scheduler volcano by tensor-fusion-scheduler, and the gang is lost',
             "is-local-gpu 'false' (remote mode), or TensorFusion's own gang (gang-enabled 'true' with gang-min-members)",
-            is_local_gpu,
+            effective_is_local_gpu,
             [],
             ("use remote mode, or add tensor-fusion.ai/gang-enabled: 'true' and tensor-fusion.ai/gang-min-members", False, ()),
-            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[get(annotations, 'tensor-fusion.ai/gang-enabled')], *([schedulerName] if equal(schedulerName, 'volcano') else [*[schedulerName], *[get(template_, 'kind')], *([scheduler] if (scheduler is not None) else [scheduler])])], *[is_local_gpu]],
+            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[get(metadata, 'annotations', 'tensor-fusion.ai/gang-enabled')], *([schedulerName] if equal(schedulerName, 'volcano') else [*[schedulerName], *[get(template_, 'kind')], *([scheduler] if (scheduler is not None) else [scheduler])])], *[effective_is_local_gpu]],
         ))
 
 
@@ -812,4 +811,83 @@ def VJ134(s: Any, p: Any, out: Any) -> None:
                 [],
                 None,
                 [*[name], *[tasks]],
+            ))
+
+
+def VJ103(s: Any, p: Any, out: Any) -> None:
+    """pod-names-too-long"""
+    object_ = s.object
+    spec = get(object_, 'spec')
+    metadata = get(object_, 'metadata')
+    name = get(metadata, 'name')
+    generateName = get(metadata, 'generateName')
+    value = equal(get(object_, 'kind'), 'CronJob')
+    has_name = (name is not None)
+    name_ = (name if has_name else generateName)
+    tasks = get((get(spec, 'jobTemplate', 'spec') if value else spec), 'tasks')
+    value_ = [add(add(add(add(size(name_), (11 if value else (0 if has_name else 5))), 2), (1 if lt(integer(t_at[-1]), 10) else (2 if lt(integer(t_at[-1]), 100) else 3))), (size(get(t, 'name')) if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else (8 if lt(integer(t_at[-1]), 10) else (9 if lt(integer(t_at[-1]), 100) else 10)))) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]
+    value__ = largest(value_)
+    if (((name_ is not None) and (not any(lt(63, size(get(t, 'name'))) for t in items(tasks)))) and lt(63, value__)):
+        out((
+            ((*('object',), 'metadata', 'name') if has_name else (*('object',), 'metadata', 'generateName')),
+            False,
+            say(text(name_), ' makes Pod names of ', text(value__), ' characters'),
+            'at most 63 for the name of the Job, of the task and its place, as in JOB-TASK-0',
+            name_,
+            [],
+            (say('shorten the name of the Job or of its longest task by ', text(sub(value__, 63))), False, ()),
+            [*[*([name] if has_name else [*[name], *[generateName]]), *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'name')]]]], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*([name] if has_name else [*[name], *[generateName]]), *([] if value else [*[get(object_, 'kind')], *([] if has_name else [name])])], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]]],
+        ))
+
+
+def VJ135(s: Any, p: Any, out: Any) -> None:
+    """host-names-too-long"""
+    object_ = s.object
+    spec = get(object_, 'spec')
+    metadata = get(object_, 'metadata')
+    name = get(metadata, 'name')
+    generateName = get(metadata, 'generateName')
+    value = equal(get(object_, 'kind'), 'CronJob')
+    has_name = (name is not None)
+    spec_ = (get(spec, 'jobTemplate', 'spec') if value else spec)
+    name_ = (name if has_name else generateName)
+    tasks = get(spec_, 'tasks')
+    plugins = get(spec_, 'plugins')
+    value_ = add(add(size(name_), (11 if value else (0 if has_name else 5))), 2)
+    value__ = [add(add(value_, (5 if lt(10000, integer(get(t, 'replicas'))) else (4 if lt(1000, integer(get(t, 'replicas'))) else (3 if lt(100, integer(get(t, 'replicas'))) else (2 if lt(10, integer(get(t, 'replicas'))) else 1))))), (size(get(t, 'name')) if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else (8 if lt(integer(t_at[-1]), 10) else (9 if lt(integer(t_at[-1]), 100) else 10)))) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]
+    value___ = largest(value__)
+    if (((name_ is not None) and le(largest([add(add(value_, (1 if lt(integer(t_at[-1]), 10) else (2 if lt(integer(t_at[-1]), 100) else 3))), (size(get(t, 'name')) if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else (8 if lt(integer(t_at[-1]), 10) else (9 if lt(integer(t_at[-1]), 100) else 10)))) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]), 63) and (member('svc', plugins) or member('tensorflow', plugins) or member('mpi', plugins) or member('pytorch', plugins) or member('ray', plugins))) and lt(63, value___)):
+        out((
+            ((*('object',), 'metadata', 'name') if has_name else (*('object',), 'metadata', 'generateName')),
+            False,
+            say(text(name_), ' makes host names of ', text(value___), ' characters for the last replicas'),
+            'at most 63 for the name of the Job, of the task and the number of the replica',
+            name_,
+            [],
+            (say('shorten the name of the Job or of its longest task by ', text(sub(value___, 63))), False, ()),
+            [*[*([name] if has_name else [*[name], *[generateName]]), *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*([name] if has_name else [*[name], *[generateName]]), *([] if value else [*[get(object_, 'kind')], *([] if has_name else [name])])], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]], *([plugins] if member('svc', plugins) else ([plugins] if member('tensorflow', plugins) else ([plugins] if member('mpi', plugins) else ([plugins] if member('pytorch', plugins) else [plugins]))))], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*([name] if has_name else [*[name], *[generateName]]), *([] if value else [*[get(object_, 'kind')], *([] if has_name else [name])])], *([] if lt(10000, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(1000, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(100, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(10, integer(get(t, 'replicas'))) else [get(t, 'replicas')])])])])], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]]],
+        ))
+
+
+def VJ104(s: Any, p: Any, out: Any) -> None:
+    """tasks-share-one-workload"""
+    object_ = s.object
+    spec = get(object_, 'spec')
+    spec_ = (get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec)
+    tasks = get(spec_, 'tasks')
+    for task_at, task in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks):
+        metadata = get(task, 'template', 'metadata')
+        annotations = get(metadata, 'annotations')
+        metadata_ = get([t for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (lt(integer(t_at[-1]), integer(task_at[-1])) and equal(get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled'), 'true') and equal(get(t, 'template', 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu'), 'false'))], 0, 'template', 'metadata')
+        annotations_ = get(metadata_, 'annotations')
+        if ((equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true') and equal(get(annotations, 'tensor-fusion.ai/is-local-gpu'), 'false') and (annotations_ is not None)) and any((not equal(get(annotations, k), get(annotations_, k))) for k in items(('tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/workload-profile')))):
+            out((
+                (*task_at, 'template', 'metadata', 'annotations'),
+                False,
+                'this task and an earlier one ask TensorFusion for different resources, and share one workload',
+                'the same TensorFusion resources in all remote tasks of a Job',
+                None,
+                [((*place_of([(t_at, t) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (lt(integer(t_at[-1]), integer(task_at[-1])) and equal(get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled'), 'true') and equal(get(t, 'template', 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu'), 'false'))], 0), 'template', 'metadata', 'annotations'), 'the earlier task')],
+                ('give all remote tasks the same resources, or make a Job of each', False, ()),
+                [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[get(annotations, 'tensor-fusion.ai/is-local-gpu')], *[annotations_]], *[because_ for k_at, k in located(('self',), ('tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/workload-profile')) if (not equal(get(annotations, k), get(annotations_, k))) for because_ in [*[get(annotations, k)], *[get(annotations_, k)]]]],
             ))
