@@ -6,7 +6,7 @@ import pytest
 
 from gpuvet.language import ir
 from gpuvet.language.expression import ExpressionError, Scope, parse
-from gpuvet.language.printers.python import IMPORTS, print_rule
+from gpuvet.language.printers.python import print_module, print_rule
 from gpuvet.language.rule import RuleText
 
 RULE = {
@@ -29,7 +29,7 @@ class Subject:
 
 def violations(checks: tuple[ir.Check, ...], value: Any) -> list[Any]:
     namespace: dict[str, Any] = {}
-    exec(IMPORTS + print_rule("X", "x", checks), namespace)
+    exec(print_module([print_rule("X", "x", checks)]), namespace)
     found: list[Any] = []
     namespace["X"](Subject(value), {}, found.append)
     return found

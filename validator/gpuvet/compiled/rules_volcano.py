@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from gpuvet.compiled.facts import FACTS
-from gpuvet.values.graph import cycles
+from gpuvet.values.graph import (
+    cycles,
+)
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, place_of, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
-    version, whole,
+    add, contains, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member, nearest,
+    place_of, say, size, split, sub, text, total,
 )
 
 
@@ -28,7 +28,7 @@ def VJ096(s: Any, p: Any, out: Any) -> None:
             say('at most ', text(value_), '; a task without replicas has none'),
             minAvailable,
             [],
-            (say('lower minAvailable to ', text((value_ if lt(0, value_) else None)), ', or give the tasks more replicas'), False, (('set', (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'minAvailable'), (value_ if lt(0, value_) else None)), )),
+            (say('lower minAvailable to ', (text(value_) if lt(0, value_) else text(None)), ', or give the tasks more replicas'), False, (('set', (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'minAvailable'), (value_ if lt(0, value_) else None)), )),
             [*[tasks], *[*[minAvailable], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'replicas')]]]]],
         ))
 
@@ -51,8 +51,8 @@ def VJ105(s: Any, p: Any, out: Any) -> None:
                 say('at most ', text(replicas_number_)),
                 minAvailable,
                 [((*task_at, 'replicas'), say('replicas of the task: ', text(replicas_number_)))],
-                (say('lower minAvailable to ', text((replicas_number_ if lt(0, replicas_number_) else None)), ', or raise replicas'), False, (('set', (*task_at, 'minAvailable'), (replicas_number_ if lt(0, replicas_number_) else None)), )),
-                [*([replicas] if (not (replicas is not None)) else [replicas]), *[*[minAvailable], *([replicas] if has_replicas_number else [replicas])]],
+                (say('lower minAvailable to ', (text(replicas_number_) if lt(0, replicas_number_) else text(None)), ', or raise replicas'), False, (('set', (*task_at, 'minAvailable'), (replicas_number_ if lt(0, replicas_number_) else None)), )),
+                [*[replicas], *[*[minAvailable], *([replicas] if has_replicas_number else [replicas])]],
             ))
 
 
@@ -68,11 +68,11 @@ def VJ106(s: Any, p: Any, out: Any) -> None:
                 count_at,
                 False,
                 say(text(count_at[-1]), ' is ', text(count)),
-                say(text((1 if value else 0)), ' or more'),
+                say((text(1) if value else text(0)), ' or more'),
                 count,
                 [],
                 None,
-                ([count] if lt(count_number, 0) else [count]),
+                [count],
             ))
 
 
@@ -153,7 +153,7 @@ def VJ110(s: Any, p: Any, out: Any) -> None:
                 name,
                 [],
                 (say('write ', text(lower(name))), False, (('set', (*task_at, 'name'), (lower(name) if matches(lower(name), '[a-z0-9]([-a-z0-9]*[a-z0-9])?') else None)), )),
-                [*[name], *[*[name], *([name] if (not matches(name, '[a-z0-9]([-a-z0-9]*[a-z0-9])?')) else [name])]],
+                [*[name], *[*[name], *[name]]],
             ))
 
 
@@ -172,11 +172,11 @@ def VJ097(s: Any, p: Any, out: Any) -> None:
                 out((
                     ((*policy_at, 'exitCode') if has_exitCode else policy_at),
                     False,
-                    say(text(('the policy has an event and an exitCode' if has_exitCode else 'the policy has neither an event nor an exitCode'))),
+                    say(('the policy has an event and an exitCode' if has_exitCode else 'the policy has neither an event nor an exitCode')),
                     'either event (or events) or exitCode',
                     None,
                     [],
-                    (say(text(('make two policies of it' if has_exitCode else 'add the event that it is for'))), False, ()),
+                    (say(('make two policies of it' if has_exitCode else 'add the event that it is for')), False, ()),
                     [*[exitCode], *[get(policy, 'events')]],
                 ))
 
@@ -369,7 +369,7 @@ def VJ118(s: Any, p: Any, out: Any) -> None:
                     action,
                     [],
                     None,
-                    [*[*[events], *[get(policy, 'exitCode')]], *([action] if (not (action is not None)) else [action])],
+                    [*[*[events], *[get(policy, 'exitCode')]], *[action]],
                 ))
 
 
@@ -387,7 +387,7 @@ def VJ119(s: Any, p: Any, out: Any) -> None:
                 out((
                     (*policy_at, 'action'),
                     False,
-                    say(text(('the action of the exitCode policy is none that a policy can take' if (action is not None) else 'the exitCode policy has no action'))),
+                    say(('the action of the exitCode policy is none that a policy can take' if (action is not None) else 'the exitCode policy has no action')),
                     say('one of ', text(('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))),
                     action,
                     [],
@@ -559,7 +559,7 @@ def VJ124(s: Any, p: Any, out: Any) -> None:
                 say('the task goes to scheduler ', text(schedulerName), ", and it is Volcano's that starts gangs"),
                 'volcano, or no schedulerName in the template',
                 schedulerName,
-                [((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'schedulerName'), say('the Job names ', text((schedulerName_ if (schedulerName_ is not None) else 'no scheduler')), '; the template wins'))],
+                [((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'schedulerName'), say('the Job names ', (text(schedulerName_) if (schedulerName_ is not None) else 'no scheduler'), '; the template wins'))],
                 ('write volcano', False, (('set', (*task_at, 'template', 'spec', 'schedulerName'), 'volcano'), )),
                 [*[*[schedulerName], *[schedulerName], *[*[schedulerName], *[schedulerName_]]], *[schedulerName]],
             ))
@@ -638,7 +638,7 @@ def VJ126(s: Any, p: Any, out: Any) -> None:
         out((
             (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'),
             False,
-            say('no task is the master of plugin mpi (', text((mpi if value else 'task master, when no argument names another')), ')'),
+            say('no task is the master of plugin mpi (', (text(mpi) if value else 'task master, when no argument names another'), ')'),
             say('--master=NAME with one of ', text([get(t, 'name') for t in items(tasks)]), ', or a task called master'),
             mpi,
             [],
@@ -658,12 +658,12 @@ def VJ127(s: Any, p: Any, out: Any) -> None:
             out((
                 (*volume_at, 'mountPath'),
                 False,
-                say(text(('mountPath has a colon' if mountPath_ else 'the volume has no mountPath'))),
+                say(('mountPath has a colon' if mountPath_ else 'the volume has no mountPath')),
                 'a path without a colon, such as /data',
                 mountPath,
                 [],
                 None,
-                ([mountPath] if (not (mountPath is not None)) else ([mountPath] if equal(mountPath, '') else [mountPath])),
+                [mountPath],
             ))
 
 
@@ -700,7 +700,7 @@ def VJ129(s: Any, p: Any, out: Any) -> None:
             out((
                 ((*volume_at, 'volumeClaimName') if value else volume_at),
                 False,
-                say(text(('the volume has volumeClaim and volumeClaimName' if value else 'the volume has neither volumeClaim nor volumeClaimName'))),
+                say(('the volume has volumeClaim and volumeClaimName' if value else 'the volume has neither volumeClaim nor volumeClaimName')),
                 'volumeClaimName for a claim that exists, or volumeClaim for one to make',
                 None,
                 [],
@@ -724,7 +724,7 @@ def VJ130(s: Any, p: Any, out: Any) -> None:
                 volumeClaimName,
                 [],
                 None,
-                [*[volumeClaimName], *[*[volumeClaimName], *([volumeClaimName] if (not matches(volumeClaimName, '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')) else [volumeClaimName])]],
+                [*[volumeClaimName], *[*[volumeClaimName], *[volumeClaimName]]],
             ))
 
 
@@ -865,7 +865,7 @@ def VJ135(s: Any, p: Any, out: Any) -> None:
             name_,
             [],
             (say('shorten the name of the Job or of its longest task by ', text(sub(value___, 63))), False, ()),
-            [*[*([name] if has_name else [*[name], *[generateName]]), *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*([name] if has_name else [*[name], *[generateName]]), *([] if value else [*[get(object_, 'kind')], *([] if has_name else [name])])], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]], *([plugins] if member('svc', plugins) else ([plugins] if member('tensorflow', plugins) else ([plugins] if member('mpi', plugins) else ([plugins] if member('pytorch', plugins) else [plugins]))))], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*([name] if has_name else [*[name], *[generateName]]), *([] if value else [*[get(object_, 'kind')], *([] if has_name else [name])])], *([] if lt(10000, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(1000, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(100, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(10, integer(get(t, 'replicas'))) else [get(t, 'replicas')])])])])], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]]],
+            [*[*([name] if has_name else [*[name], *[generateName]]), *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*([name] if has_name else [*[name], *[generateName]]), *([] if value else [*[get(object_, 'kind')], *([] if has_name else [name])])], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]], *[plugins]], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*([name] if has_name else [*[name], *[generateName]]), *([] if value else [*[get(object_, 'kind')], *([] if has_name else [name])])], *([] if lt(10000, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(1000, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(100, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(10, integer(get(t, 'replicas'))) else [get(t, 'replicas')])])])])], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]]],
         ))
 
 
