@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '360c34c37da6c19063ce08fa59ecaedb'
+SOURCE_DIGEST = 'b2727c81406af3970dd430b889d53f88'
 
 RULES = (
     RuleInfo(
@@ -1171,7 +1171,7 @@ RULES = (
         why='Nodes carry one of three usages, exactly so written; any other value matches no node.',
         implements=('tensor-fusion/79',),
         sources=('seed 003',),
-        supersedes=(),
+        supersedes=('K8S026', 'K8S027'),
         platform=None,
         parameters={},
         finds=(),
@@ -1447,7 +1447,7 @@ RULES = (
         why='The API server takes the value and no node ever matches it; by Gt or Lt in a preferred term the scheduler fails instead, and the Pod stays Pending too.',
         implements=('tensor-fusion/92',),
         sources=('NVIDIA/k8s-device-plugin docs/gpu-feature-discovery/README.md', 'tensor-fusion.md 5.5'),
-        supersedes=('K8S093',),
+        supersedes=('K8S093', 'K8S026', 'K8S027'),
         platform=None,
         parameters={},
         finds=(),
@@ -1562,7 +1562,7 @@ RULES = (
         why='The value of a toleration must be that of the taint to the letter. This one matches no taint, so the nodes that were meant stay closed.',
         implements=('tensor-fusion/79',),
         sources=('seed 003', 'tensor-fusion.md 5.4'),
-        supersedes=(),
+        supersedes=('K8S035',),
         platform=None,
         parameters={},
         finds=(),
@@ -1585,7 +1585,7 @@ RULES = (
         why='Nodes carry one of three usages, exactly so written; a node selector with any other value keeps the Pod Pending.',
         implements=('tensor-fusion/79',),
         sources=('seed 003',),
-        supersedes=(),
+        supersedes=('K8S026',),
         platform=None,
         parameters={},
         finds=(),
@@ -1838,7 +1838,7 @@ RULES = (
         why='The API server takes the value and no node has a label like it, so the Pod stays Pending.',
         implements=('tensor-fusion/92',),
         sources=('NVIDIA/k8s-device-plugin docs/gpu-feature-discovery/README.md', 'tensor-fusion.md 5.5'),
-        supersedes=(),
+        supersedes=('K8S026',),
         platform=None,
         parameters={},
         finds=(),
@@ -1930,7 +1930,7 @@ RULES = (
         why='No node has a label like it, so the preference never counts.',
         implements=('tensor-fusion/92',),
         sources=('NVIDIA/k8s-device-plugin docs/gpu-feature-discovery/README.md', 'tensor-fusion.md 5.5'),
-        supersedes=(),
+        supersedes=('K8S027',),
         platform=None,
         parameters={},
         finds=(),

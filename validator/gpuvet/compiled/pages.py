@@ -2144,8 +2144,8 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            "  a_task && matches(rule.key, param('usagePattern')) && rule.operator == 'In' && value in usages && value != 'hybrid'\n"
            "  && (value == own || !(own in usages)) && !tolerations.exists(t, matches(t.key, '[^/]+/node\\.usage') && t.key != rule.key\n"
            "  || matches(t.key, param('usagePattern')) && t.operator != 'Exists' && !(t.value in usages)\n"
-           "  || matches(t.key, param('usagePattern')) && (t.operator == 'Exists' || t.value == value) && t.effect in ['PreferNoSchedule', "
-           "'NoExecute'])\n"
+           "  || matches(t.key, param('usagePattern')) && (t.operator == 'Exists' || t.value == value) && has(t.effect) && !(t.effect in "
+           "['NoSchedule', '']))\n"
            'required: {that: value in tolerated, at: value}\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
@@ -3424,7 +3424,6 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '                      - key: metadata.name\n'
            '                        operator: In\n'
            '                        values: [node-7]\n'
-           '                  - {}\n'
            '              preferredDuringSchedulingIgnoredDuringExecution:\n'
            '                - weight: 100\n'
            '                  preference:\n'
@@ -3844,8 +3843,8 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            "  a_task && matches(rule.key, param('usagePattern')) && rule.operator == 'In' && value == 'hybrid'\n"
            "  && !tolerations.exists(t, matches(t.key, '[^/]+/node\\.usage') && t.key != rule.key\n"
            "  || matches(t.key, param('usagePattern')) && t.operator != 'Exists' && !(t.value in usages)\n"
-           "  || matches(t.key, param('usagePattern')) && (t.operator == 'Exists' || t.value == 'hybrid') && t.effect in "
-           "['PreferNoSchedule', 'NoExecute'])\n"
+           "  || matches(t.key, param('usagePattern')) && (t.operator == 'Exists' || t.value == 'hybrid') && has(t.effect) && !(t.effect "
+           "in ['NoSchedule', '']))\n"
            'required: {that: "\'hybrid\' in tolerated", at: value}\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
@@ -4709,7 +4708,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            'when: >-\n'
            "  a_task && value in usages && !tolerations.exists(t, matches(t.key, param('usagePattern')) && (t.operator != 'Exists' && "
            '!(t.value in usages)\n'
-           "  || (t.operator == 'Exists' || t.value == value) && t.effect in ['PreferNoSchedule', 'NoExecute']))\n"
+           "  || (t.operator == 'Exists' || t.value == value) && has(t.effect) && !(t.effect in ['NoSchedule', ''])))\n"
            'required: {that: value in tolerated, at: value}\n',
            'apiVersion: v1\n'
            'kind: Pod\n'
