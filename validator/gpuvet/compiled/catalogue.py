@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'b2727c81406af3970dd430b889d53f88'
+SOURCE_DIGEST = '6de0f33bdf8c22ee0108e7fbcdd67151'
 
 RULES = (
     RuleInfo(
@@ -1936,6 +1936,29 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL119',
+    ),
+    RuleInfo(
+        id='PL120',
+        name='inference-selects-training-nodes',
+        vocabulary='placement',
+        severity='error',
+        consequence='lands-on-wrong-node',
+        kind='forbidden',
+        on='pod',
+        sees='object',
+        keys=('$usageKey',),
+        kinds=(),
+        names=(),
+        images=(),
+        why='The usage taint exists to keep inference off training nodes. Once the taint is tolerated too, replicas fill the cards that training jobs wait for.',
+        implements=('tensor-fusion/80',),
+        sources=('seed 003', 'tensor-fusion.md 5.4'),
+        supersedes=('PL118',),
+        platform=None,
+        parameters={},
+        finds=(),
+        exports={'cel': True, 'rego': True},
+        function='gpuvet.compiled.rules_placement:PL120',
     ),
     RuleInfo(
         id='QG003',
