@@ -21,14 +21,18 @@ def QG003(s: Any, p: Any, out: Any) -> None:
     qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
     qgpu_memory_nanos = quantity(qgpu_memory__)
     if ((matches(qgpu_memory__, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, qgpu_memory_nanos)) or le(1048576, whole(qgpu_memory_nanos))):
+        qgpu_memory_nanos_ = quantity(repaired(qgpu_memory__))
+        qgpu_memory_number = whole(qgpu_memory_nanos_)
+        value = add(qgpu_memory_number, 1073741823)
+        value_ = div(value, 1073741824)
         out((
             ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
             False,
-            say('qgpu-memory is ', text(qgpu_memory__), ', which asks for ', text(whole(quantity(repaired(qgpu_memory__)))), ' GiB: the unit is GiB already, a suffix multiplies it'),
-            say('GiB as a bare whole number, probably ', text(div(add(whole(quantity(repaired(qgpu_memory__))), 1073741823), 1073741824))),
+            say('qgpu-memory is ', text(qgpu_memory__), ', which asks for ', text(qgpu_memory_number), ' GiB: the unit is GiB already, a suffix multiplies it'),
+            say('GiB as a bare whole number, probably ', text(value_)),
             qgpu_memory__,
             [],
-            (say('write ', text(div(add(whole(quantity(repaired(qgpu_memory__))), 1073741823), 1073741824))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory'), div(add(whole(quantity(repaired(qgpu_memory__))), 1073741823), 1073741824)), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'), div(add(whole(quantity(repaired(qgpu_memory__))), 1073741823), 1073741824)), )),
+            (say('write ', text(value_)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory'), value_), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'), value_), )),
             ([*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])] if (matches(qgpu_memory__, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, qgpu_memory_nanos)) else ([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])),
         ))
 
@@ -45,6 +49,9 @@ def QG004(s: Any, p: Any, out: Any) -> None:
     qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
     qgpu_core_number = whole(quantity(qgpu_core__))
     if (lt(0, qgpu_core_number) and lt(qgpu_core_number, 100) and lt(0, mod(qgpu_core_number, 5))):
+        value = lt(95, qgpu_core_number)
+        value_ = mul(div(add(qgpu_core_number, 4), 5), 5)
+        value__ = (95 if value else value_)
         out((
             ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
             False,
@@ -52,7 +59,7 @@ def QG004(s: Any, p: Any, out: Any) -> None:
             '5 to 95 in steps of 5, or a multiple of 100 for whole cards',
             qgpu_core__,
             [],
-            (say('write ', (text(95) if lt(95, qgpu_core_number) else text(mul(div(add(qgpu_core_number, 4), 5), 5)))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), )),
+            (say('write ', text(value__)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), value__), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), value__), )),
             [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
         ))
 
@@ -69,6 +76,9 @@ def QG101(s: Any, p: Any, out: Any) -> None:
     qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
     qgpu_core_number = whole(quantity(qgpu_core__))
     if (lt(0, qgpu_core_number) and lt(qgpu_core_number, 100) and lt(0, mod(qgpu_core_number, 5))):
+        value = lt(95, qgpu_core_number)
+        value_ = mul(div(add(qgpu_core_number, 4), 5), 5)
+        value__ = (95 if value else value_)
         out((
             ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
             False,
@@ -76,7 +86,7 @@ def QG101(s: Any, p: Any, out: Any) -> None:
             '5 to 95 in steps of 5, or a multiple of 100 for whole cards',
             qgpu_core__,
             [],
-            (say('write ', (text(95) if lt(95, qgpu_core_number) else text(mul(div(add(qgpu_core_number, 4), 5), 5)))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), )),
+            (say('write ', text(value__)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), value__), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), value__), )),
             [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
         ))
 
@@ -114,14 +124,17 @@ def QG006(s: Any, p: Any, out: Any) -> None:
     qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
     qgpu_core_number = whole(quantity(qgpu_core__))
     if (lt(100, qgpu_core_number) and lt(0, mod(qgpu_core_number, 100))):
+        value = div(qgpu_core_number, 100)
+        value_ = mul(value, 100)
+        value__ = add(value_, 100)
         out((
             ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
             False,
             say('qgpu-core is ', text(qgpu_core__), ', which is neither a slice of one card nor a number of whole cards'),
-            say('a multiple of 100 for whole cards, nearest ', text(mul(div(qgpu_core_number, 100), 100)), ' and ', text(add(mul(div(qgpu_core_number, 100), 100), 100)), ', or 5 to 95 for a slice'),
+            say('a multiple of 100 for whole cards, nearest ', text(value_), ' and ', text(value__), ', or 5 to 95 for a slice'),
             qgpu_core__,
             [],
-            (say('round up to ', text(add(mul(div(qgpu_core_number, 100), 100), 100))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), add(mul(div(qgpu_core_number, 100), 100), 100)), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), add(mul(div(qgpu_core_number, 100), 100), 100)), )),
+            (say('round up to ', text(value__)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), value__), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), value__), )),
             [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
         ))
 
@@ -361,14 +374,15 @@ def QG020(s: Any, p: Any, out: Any) -> None:
     limits = get(resources, 'limits')
     for asked_at, asked in [*located((*('self',), 'resources', 'limits'), limits), *[(r_at, r) for r_at, r in located((*('self',), 'resources', 'requests'), get(resources, 'requests')) if (not member(r_at[-1], limits))]]:
         if ((not member(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))) and (matches(asked_at[-1], 'tke.cloud.tencent.com/.*gpu.*') or matches(asked_at[-1], '.*/qgpu[-_.](core|memory|core-greedy)'))):
+            value = nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))
             out((
                 asked_at,
                 True,
                 say(text(asked_at[-1]), ' is not a resource that qGPU offers'),
-                say((text(nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))) if (nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')) is not None) else text(('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
+                say((text(value) if (value is not None) else text(('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
                 asked_at[-1],
                 [],
-                (say('rename it to ', text(nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))), False, (('rename', asked_at, nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))), )),
+                (say('rename it to ', text(value)), False, (('rename', asked_at, value), )),
                 [],
             ))
 
@@ -380,6 +394,7 @@ def QG021(s: Any, p: Any, out: Any) -> None:
     template = get(self_, 'spec', 'template')
     for policy_at, policy in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]:
         if ((equal(policy_at[-1], 'tke.cloud.tencent.com/qgpu-schedule-policy') and is_type(policy, 'text')) and (not member(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs')))):
+            value = nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))
             out((
                 policy_at,
                 False,
@@ -387,7 +402,7 @@ def QG021(s: Any, p: Any, out: Any) -> None:
                 'one of best-effort (be), fixed-share (fs), burst-share (bs)',
                 policy,
                 [],
-                (say('write ', text(nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs')))), False, (('set', policy_at, nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))), )),
+                (say('write ', text(value)), False, (('set', policy_at, value), )),
                 [*[policy], *[policy]],
             ))
 
@@ -418,6 +433,7 @@ def QG023(s: Any, p: Any, out: Any) -> None:
     spec = get(pod_, 'spec')
     for policy_at, policy in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if equal(v_at[-1], 'tke.cloud.tencent.com/qgpu-schedule-policy')], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (equal(get(e, 'key'), 'tke.cloud.tencent.com/qgpu-schedule-policy') and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
         if (is_type(policy, 'text') and (not member(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs')))):
+            value = nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))
             out((
                 policy_at,
                 False,
@@ -425,7 +441,7 @@ def QG023(s: Any, p: Any, out: Any) -> None:
                 'one of best-effort (be), fixed-share (fs), burst-share (bs), spelt as on the nodes',
                 policy,
                 [],
-                (say('write ', text(nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs')))), False, (('set', policy_at, nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))), )),
+                (say('write ', text(value)), False, (('set', policy_at, value), )),
                 [*[policy], *[policy]],
             ))
 
@@ -751,12 +767,14 @@ def QG105(s: Any, p: Any, out: Any) -> None:
     has_qgpu_memory = (qgpu_memory_ is not None)
     has_qgpu_core = (qgpu_core_ is not None)
     if (has_qgpu_core or has_qgpu_memory or (qgpu_core_greedy_ is not None)):
+        qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_core_greedy_)
+        qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_memory__)
         out((
             (((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (qgpu_core is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')) if has_qgpu_core else (((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (qgpu_memory is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')) if has_qgpu_memory else ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if (qgpu_core_greedy is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
             True,
             'qGPU needs Kubernetes 1.14 or newer, and the configuration names an older one',
             'Kubernetes 1.14 or newer',
-            (qgpu_core_ if has_qgpu_core else (qgpu_memory_ if has_qgpu_memory else qgpu_core_greedy_)),
+            qgpu_core__,
             [],
             None,
             (([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else (([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if has_qgpu_memory else ([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]))),
@@ -818,6 +836,8 @@ def QG016(s: Any, p: Any, out: Any) -> None:
     value = [div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory'))), div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core'))), 100)) for n in [n for n in items(s.find_all('Node')) if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))]]
     value_ = largest(value)
     if (((not le(100, whole(quantity((qgpu_core if (qgpu_core is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core')))))) and (not ((matches(qgpu_memory__, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, qgpu_memory_nanos)) or le(1048576, qgpu_memory_number))) and le(qgpu_memory_number, integer(get(FACTS['qgpu-cards'], 'largestMemory')))) and lt(value_, qgpu_memory_number)):
+        reads_1 = [*[s.find_all('Node')], *[because_ for n_at, n in located(('self',), s.find_all('Node')) for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')]]]]
+        reads_2 = [*reads_1, *[because_ for n_at, n in [(n_at, n) for n_at, n in located(('self',), s.find_all('Node')) if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))] for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
         out((
             ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
             False,
@@ -826,7 +846,7 @@ def QG016(s: Any, p: Any, out: Any) -> None:
             qgpu_memory__,
             [],
             None,
-            [*[*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[get(FACTS['qgpu-cards'], 'largestMemory')]]], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[*[*[s.find_all('Node')], *[because_ for n_at, n in located(('self',), s.find_all('Node')) for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')]]]], *[because_ for n_at, n in [(n_at, n) for n_at, n in located(('self',), s.find_all('Node')) if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))] for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]]],
+            [*[*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[get(FACTS['qgpu-cards'], 'largestMemory')]]], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *reads_2]],
         ))
 
 
@@ -844,6 +864,7 @@ def QG047(s: Any, p: Any, out: Any) -> None:
         has_qgpu_core = (qgpu_core_ is not None)
         qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
         if ((qgpu_core__ is not None) and lt(value_, pod_qgpu_core)):
+            reads_1 = [*pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core'), *[*[s.find_all('Node')], *[because_ for n_at, n in located(('self',), s.find_all('Node')) for because_ in [get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
             out((
                 ((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
                 False,
@@ -852,7 +873,7 @@ def QG047(s: Any, p: Any, out: Any) -> None:
                 qgpu_core__,
                 [],
                 None,
-                [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *[*pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core'), *[*[s.find_all('Node')], *[because_ for n_at, n in located(('self',), s.find_all('Node')) for because_ in [get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]],
+                [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *reads_1],
             ))
 
 
@@ -862,6 +883,7 @@ def QG031(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     app_class = get(annotations, 'tke.cloud.tencent.com/app-class')
     if ((is_type(app_class, 'text') and ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None))) and ((app_class is not None) and (not member(app_class, ('online', 'offline'))))):
+        value = nearest(app_class, ('online', 'offline'))
         out((
             (*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'),
             False,
@@ -869,7 +891,7 @@ def QG031(s: Any, p: Any, out: Any) -> None:
             say('one of ', text(('online', 'offline'))),
             app_class,
             [],
-            (say('write tke.cloud.tencent.com/app-class as ', text(nearest(app_class, ('online', 'offline')))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), nearest(app_class, ('online', 'offline'))), )),
+            (say('write tke.cloud.tencent.com/app-class as ', text(value)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), value), )),
             [*[*[app_class], *(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy')))], *[*[app_class], *[app_class]]],
         ))
 
@@ -916,15 +938,17 @@ def QG107(s: Any, p: Any, out: Any) -> None:
     qgpu_core_greedy_ = (qgpu_core_greedy if (qgpu_core_greedy is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy'))
     has_qgpu_core_greedy = (qgpu_core_greedy_ is not None)
     if ((equal(app_class, 'offline') and (not ((qgpu_core if (qgpu_core is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core')) is not None)) and (not any((matches(a_at[-1], '(.*/)?(.*[^a-z])?qgpu[^a-z].*') and (not member(a_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))) for a_at, a in located((*('self',), 'resources', 'limits'), limits)))) and (not equal(has_qgpu_core_greedy, (qgpu_memory_ is not None)))):
+        qgpu_core_greedy__ = (qgpu_core_greedy_ if has_qgpu_core_greedy else qgpu_memory_)
+        reads_1 = [*([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]), *([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]])]
         out((
             (((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if (qgpu_core_greedy is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')) if has_qgpu_core_greedy else ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (qgpu_memory is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))),
             True,
             say('an offline Pod needs both qgpu-core-greedy and qgpu-memory, and ', ('qgpu-memory' if has_qgpu_core_greedy else 'qgpu-core-greedy'), ' is missing'),
             'tke.cloud.tencent.com/qgpu-core-greedy (1 to 100) and tke.cloud.tencent.com/qgpu-memory (GiB)',
-            (qgpu_core_greedy_ if has_qgpu_core_greedy else qgpu_memory_),
+            qgpu_core_greedy__,
             [((*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), 'the Pod is offline by this annotation')],
             None,
-            [*[*[app_class], *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *[limits]], *[*([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]), *([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]])]],
+            [*[*[app_class], *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *[limits]], *reads_1],
         ))
 
 
@@ -941,6 +965,7 @@ def QG108(s: Any, p: Any, out: Any) -> None:
     qgpu_core_greedy_nanos = quantity(qgpu_core_greedy__)
     value = equal(qgpu_core_greedy_nanos, 0)
     if ((not (is_type(qgpu_core_greedy__, 'text') and matches(qgpu_core_greedy__, '[^0-9]*'))) and (value or lt(100, whole(qgpu_core_greedy_nanos)))):
+        value_ = (1 if value else 100)
         out((
             ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if has_qgpu_core_greedy else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')),
             False,
@@ -948,7 +973,7 @@ def QG108(s: Any, p: Any, out: Any) -> None:
             '1 to 100',
             qgpu_core_greedy__,
             [],
-            (say('write ', (text(1) if value else text(100))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy'), (1 if value else 100)), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy'), (1 if value else 100)), )),
+            (say('write ', text(value_)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy'), value_), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy'), value_), )),
             [*([qgpu_core_greedy_] if has_qgpu_core_greedy else [*[qgpu_core_greedy_], *[qgpu_core_greedy]]), *([qgpu_core_greedy_] if has_qgpu_core_greedy else [*[qgpu_core_greedy_], *[qgpu_core_greedy]])],
         ))
 
@@ -1013,6 +1038,8 @@ def QG041(s: Any, p: Any, out: Any) -> None:
         qgpu_memory__ = (qgpu_memory_ if (qgpu_memory_ is not None) else (qgpu_core_greedy if (qgpu_core_greedy is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')))
         qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_memory__)
         if lt(0, quantity(qgpu_core__)):
+            reads_1 = (([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if (qgpu_memory_ is not None) else [*([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]), *([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]])])
+            reads_2 = (([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else [*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *reads_1])
             out((
                 (((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (qgpu_core is not None) else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')) if has_qgpu_core else (((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (qgpu_memory is not None) else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')) if (qgpu_memory_ is not None) else ((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if (qgpu_core_greedy is not None) else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
                 True,
@@ -1021,7 +1048,7 @@ def QG041(s: Any, p: Any, out: Any) -> None:
                 qgpu_core__,
                 [],
                 None,
-                (([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else [*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *(([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if (qgpu_memory_ is not None) else [*([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]), *([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]])])]),
+                reads_2,
             ))
 
 
@@ -1074,6 +1101,7 @@ def QG036(s: Any, p: Any, out: Any) -> None:
         for verb_at, verb in located((*rule_at, 'verbs'), get(rule, 'verbs')):
             value = [r for r in items(resources) if (any((member(get(g, 'group'), apiGroups) and member(r, get(g, 'resources'))) for g in items(roles)) and (not any((member(get(g, 'group'), apiGroups) and member(r, get(g, 'resources')) and (member(verb, get(g, 'verbs')) or member('*', get(g, 'verbs')))) for g in items(roles))))]
             if ((not equal(verb, '*')) and lt(0, size(value))):
+                reads_1 = [*[resources], *[because_ for r_at, r in located((*rule_at, 'resources'), resources) for because_ in [*[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]]]]], *[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]], *[*[*[verb], *[get(g, 'verbs')]], *[get(g, 'verbs')]]]]]]]]
                 out((
                     verb_at,
                     False,
@@ -1082,7 +1110,7 @@ def QG036(s: Any, p: Any, out: Any) -> None:
                     verb,
                     [],
                     None,
-                    [*[verb], *[*[resources], *[because_ for r_at, r in located((*rule_at, 'resources'), resources) for because_ in [*[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]]]]], *[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]], *[*[*[verb], *[get(g, 'verbs')]], *[get(g, 'verbs')]]]]]]]]],
+                    [*[verb], *reads_1],
                 ))
 
 
@@ -1141,6 +1169,7 @@ def QG037(s: Any, p: Any, out: Any) -> None:
         for resource_at, resource in located((*need_at, 'resources'), get(need, 'resources')):
             value = [v for v in items(verbs) if (not any(((member(group, get(r, 'apiGroups')) or member('*', get(r, 'apiGroups')) or any(equal(get(misspelt, g), group) for g in items(get(r, 'apiGroups')))) and (member(resource, get(r, 'resources')) or member('*', get(r, 'resources'))) and (member(v, get(r, 'verbs')) or member('*', get(r, 'verbs')))) for r in items(rules)))]
             if (((not (get(self_, 'aggregationRule') is not None)) and is_type(rules, 'list') and (not (get(need, 'retired') is not None))) and lt(0, size(value))):
+                reads_1 = [*[verbs], *[because_ for v_at, v in located((*need_at, 'verbs'), verbs) for because_ in [*[rules], *[because_ for r_at, r in located((*('self',), 'rules'), rules) for because_ in [*[*[*[group], *[get(r, 'apiGroups')]], *[get(r, 'apiGroups')], *[*[get(r, 'apiGroups')], *[because_ for g_at, g in located((*r_at, 'apiGroups'), get(r, 'apiGroups')) for because_ in [*[get(misspelt, g)], *[group]]]]], *[*[*[resource], *[get(r, 'resources')]], *[get(r, 'resources')]], *[*[*[v], *[get(r, 'verbs')]], *[get(r, 'verbs')]]]]]]]
                 out((
                     (*('self',), 'rules'),
                     True,
@@ -1149,7 +1178,7 @@ def QG037(s: Any, p: Any, out: Any) -> None:
                     'no rule',
                     [],
                     None,
-                    [*[*[get(self_, 'aggregationRule')], *[rules], *[get(need, 'retired')]], *[*[verbs], *[because_ for v_at, v in located((*need_at, 'verbs'), verbs) for because_ in [*[rules], *[because_ for r_at, r in located((*('self',), 'rules'), rules) for because_ in [*[*[*[group], *[get(r, 'apiGroups')]], *[get(r, 'apiGroups')], *[*[get(r, 'apiGroups')], *[because_ for g_at, g in located((*r_at, 'apiGroups'), get(r, 'apiGroups')) for because_ in [*[get(misspelt, g)], *[group]]]]], *[*[*[resource], *[get(r, 'resources')]], *[get(r, 'resources')]], *[*[*[v], *[get(r, 'verbs')]], *[get(r, 'verbs')]]]]]]]],
+                    [*[*[get(self_, 'aggregationRule')], *[rules], *[get(need, 'retired')]], *reads_1],
                 ))
 
 
@@ -1163,6 +1192,7 @@ def QG039(s: Any, p: Any, out: Any) -> None:
         value = [g for g in items(get(FACTS['qgpu-roles'], 'roles', name)) if (equal(get(g, 'group'), '') and any(member(r, resources) for r in items(get(g, 'resources'))))]
         for verb_at, verb in located((*rule_at, 'verbs'), get(rule, 'verbs')):
             if ((member('', get(rule, 'apiGroups')) and lt(0, size(value))) and equal(verb, '*')):
+                reads_1 = [*[get(FACTS['qgpu-roles'], 'roles', name)], *[because_ for g_at, g in located((*('self',), 'roles', name), get(FACTS['qgpu-roles'], 'roles', name)) for because_ in [*[get(g, 'group')], *[*[get(g, 'resources')], *[because_ for r_at, r in located((*g_at, 'resources'), get(g, 'resources')) for because_ in [*[r], *[resources]]]]]]]
                 out((
                     verb_at,
                     False,
@@ -1171,7 +1201,7 @@ def QG039(s: Any, p: Any, out: Any) -> None:
                     verb,
                     [],
                     None,
-                    [*[*[get(rule, 'apiGroups')], *[*[get(FACTS['qgpu-roles'], 'roles', name)], *[because_ for g_at, g in located((*('self',), 'roles', name), get(FACTS['qgpu-roles'], 'roles', name)) for because_ in [*[get(g, 'group')], *[*[get(g, 'resources')], *[because_ for r_at, r in located((*g_at, 'resources'), get(g, 'resources')) for because_ in [*[r], *[resources]]]]]]]], *[verb]],
+                    [*[*[get(rule, 'apiGroups')], *reads_1], *[verb]],
                 ))
 
 

@@ -21,6 +21,9 @@ def VJ096(s: Any, p: Any, out: Any) -> None:
     value = [integer(get(t, 'replicas')) for t in items(tasks)]
     value_ = total(value)
     if (lt(0, size(tasks)) and lt(value_, integer(minAvailable))):
+        value__ = lt(0, value_)
+        value___ = (value_ if value__ else None)
+        reads_1 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'replicas')]]]
         out((
             (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'minAvailable'),
             False,
@@ -28,8 +31,8 @@ def VJ096(s: Any, p: Any, out: Any) -> None:
             say('at most ', text(value_), '; a task without replicas has none'),
             minAvailable,
             [],
-            (say('lower minAvailable to ', (text(value_) if lt(0, value_) else text(None)), ', or give the tasks more replicas'), False, (('set', (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'minAvailable'), (value_ if lt(0, value_) else None)), )),
-            [*[tasks], *[*[minAvailable], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'replicas')]]]]],
+            (say('lower minAvailable to ', text(value___), ', or give the tasks more replicas'), False, (('set', (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'minAvailable'), value___), )),
+            [*[tasks], *[*[minAvailable], *reads_1]],
         ))
 
 
@@ -44,6 +47,8 @@ def VJ105(s: Any, p: Any, out: Any) -> None:
         has_replicas_number = (replicas_number is not None)
         replicas_number_ = (replicas_number if has_replicas_number else 0)
         if (((not (replicas is not None)) or has_replicas_number) and lt(replicas_number_, integer(minAvailable))):
+            value = lt(0, replicas_number_)
+            replicas_number__ = (replicas_number_ if value else None)
             out((
                 (*task_at, 'minAvailable'),
                 False,
@@ -51,7 +56,7 @@ def VJ105(s: Any, p: Any, out: Any) -> None:
                 say('at most ', text(replicas_number_)),
                 minAvailable,
                 [((*task_at, 'replicas'), say('replicas of the task: ', text(replicas_number_)))],
-                (say('lower minAvailable to ', (text(replicas_number_) if lt(0, replicas_number_) else text(None)), ', or raise replicas'), False, (('set', (*task_at, 'minAvailable'), (replicas_number_ if lt(0, replicas_number_) else None)), )),
+                (say('lower minAvailable to ', text(replicas_number__), ', or raise replicas'), False, (('set', (*task_at, 'minAvailable'), replicas_number__), )),
                 [*[replicas], *[*[minAvailable], *([replicas] if has_replicas_number else [replicas])]],
             ))
 
@@ -126,6 +131,8 @@ def VJ109(s: Any, p: Any, out: Any) -> None:
         value_ = lt(0, size(value))
         value__ = [t for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) and matches(name, 'default(0|[1-9][0-9]{0,8})') and equal(integer(get(split(name, 'default'), 1)), integer(t_at[-1])))]
         if ((is_type(name, 'text') and (not equal(name, ''))) and (value_ or lt(0, size(value__)))):
+            reads_1 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[get(t, 'name')], *[get(t, 'name')]], *[name], *[get(split(name, 'default'), 1)]]]]
+            reads_2 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[name]]]]
             out((
                 (*task_at, 'name'),
                 False,
@@ -134,7 +141,7 @@ def VJ109(s: Any, p: Any, out: Any) -> None:
                 name,
                 [(((*place_of([(t_at, t) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (lt(integer(t_at[-1]), integer(task_at[-1])) and equal(get(t, 'name'), name))], 0), 'name') if value_ else place_of([(t_at, t) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) and matches(name, 'default(0|[1-9][0-9]{0,8})') and equal(integer(get(split(name, 'default'), 1)), integer(t_at[-1])))], 0)), say('the other ', text(name)))],
                 None,
-                [*[*[name], *[name]], *([*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[name]]]] if value_ else [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[get(t, 'name')], *[get(t, 'name')]], *[name], *[get(split(name, 'default'), 1)]]]])],
+                [*[*[name], *[name]], *(reads_2 if value_ else reads_1)],
             ))
 
 
@@ -145,6 +152,7 @@ def VJ110(s: Any, p: Any, out: Any) -> None:
     for task_at, task in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), get((get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec), 'tasks')):
         name = get(task, 'name')
         if ((not equal(name, '')) and ((name is not None) and ((not matches(name, '[a-z0-9]([-a-z0-9]*[a-z0-9])?')) or lt(63, size(name))))):
+            name_ = lower(name)
             out((
                 (*task_at, 'name'),
                 False,
@@ -152,7 +160,7 @@ def VJ110(s: Any, p: Any, out: Any) -> None:
                 "a DNS label: lower-case letters, digits and '-', at most 63 characters",
                 name,
                 [],
-                (say('write ', text(lower(name))), False, (('set', (*task_at, 'name'), (lower(name) if matches(lower(name), '[a-z0-9]([-a-z0-9]*[a-z0-9])?') else None)), )),
+                (say('write ', text(name_)), False, (('set', (*task_at, 'name'), (name_ if matches(name_, '[a-z0-9]([-a-z0-9]*[a-z0-9])?') else None)), )),
                 [*[name], *[*[name], *[name]]],
             ))
 
@@ -289,6 +297,7 @@ def VJ115(s: Any, p: Any, out: Any) -> None:
         for policy_at, policy in located((*holder_at, 'policies'), get(holder, 'policies')):
             for event_at, event in [*[(e_at, e) for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *located((*policy_at, 'events'), get(policy, 'events'))]:
                 if (not (member(event, ('*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', 'TaskFailed', 'JobUpdated')) or member(event, ('PodRunning', 'OutOfSync', 'CommandIssued')))):
+                    value_ = nearest(event, ('*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', 'TaskFailed', 'JobUpdated'))
                     out((
                         event_at,
                         False,
@@ -296,7 +305,7 @@ def VJ115(s: Any, p: Any, out: Any) -> None:
                         say('one of ', text(('*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', 'TaskFailed', 'JobUpdated'))),
                         event,
                         [],
-                        (say('write ', text(nearest(event, ('*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', 'TaskFailed', 'JobUpdated')))), False, (('set', event_at, nearest(event, ('*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', 'TaskFailed', 'JobUpdated'))), )),
+                        (say('write ', text(value_)), False, (('set', event_at, value_), )),
                         [*[event], *[event]],
                     ))
 
@@ -335,6 +344,7 @@ def VJ117(s: Any, p: Any, out: Any) -> None:
         for policy_at, policy in located((*holder_at, 'policies'), get(holder, 'policies')):
             action = get(policy, 'action')
             if ((lt(0, size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))])) and (not (get(policy, 'exitCode') is not None)) and (action is not None) and (not equal(action, ''))) and (not member(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob')))):
+                value_ = nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))
                 out((
                     (*policy_at, 'action'),
                     False,
@@ -342,7 +352,7 @@ def VJ117(s: Any, p: Any, out: Any) -> None:
                     say('one of ', text(('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))),
                     action,
                     [],
-                    (say('write ', text(nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob')))), False, (('set', (*policy_at, 'action'), nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))), )),
+                    (say('write ', text(value_)), False, (('set', (*policy_at, 'action'), value_), )),
                     [*[*[get(policy, 'events')], *[get(policy, 'exitCode')], *[action], *[action]], *[action]],
                 ))
 
@@ -384,6 +394,7 @@ def VJ119(s: Any, p: Any, out: Any) -> None:
         for policy_at, policy in located((*holder_at, 'policies'), get(holder, 'policies')):
             action = get(policy, 'action')
             if (((get(policy, 'exitCode') is not None) and equal(size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))]), 0)) and (not member(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob')))):
+                value_ = nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))
                 out((
                     (*policy_at, 'action'),
                     False,
@@ -391,7 +402,7 @@ def VJ119(s: Any, p: Any, out: Any) -> None:
                     say('one of ', text(('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))),
                     action,
                     [],
-                    (say('write ', text(nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob')))), False, (('set', (*policy_at, 'action'), nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))), )),
+                    (say('write ', text(value_)), False, (('set', (*policy_at, 'action'), value_), )),
                     [*[*[get(policy, 'exitCode')], *[get(policy, 'events')]], *[action]],
                 ))
 
@@ -595,6 +606,7 @@ def VJ101(s: Any, p: Any, out: Any) -> None:
     for task_at, task in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks):
         replicas = get(task, 'replicas')
         if (((not lt(total([integer(get(t, 'replicas')) for t in items(tasks)]), integer(get(spec_, 'minAvailable')))) and (not lt(0, integer(get(task, 'minAvailable'))))) and (not (replicas is not None))):
+            reads_1 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'replicas')]]]
             out((
                 (*task_at, 'replicas'),
                 False,
@@ -603,7 +615,7 @@ def VJ101(s: Any, p: Any, out: Any) -> None:
                 replicas,
                 [],
                 ('add replicas: 1', False, ()),
-                [*[*[*[get(spec_, 'minAvailable')], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'replicas')]]]], *[get(task, 'minAvailable')]], *[replicas]],
+                [*[*[*[get(spec_, 'minAvailable')], *reads_1], *[get(task, 'minAvailable')]], *[replicas]],
             ))
 
 
@@ -613,6 +625,7 @@ def VJ102(s: Any, p: Any, out: Any) -> None:
     spec = get(object_, 'spec')
     for plugin_at, plugin in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins'), get((get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec), 'plugins')):
         if (not member(plugin_at[-1], ('ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'))):
+            value = nearest(plugin_at[-1], ('ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'))
             out((
                 plugin_at,
                 True,
@@ -620,7 +633,7 @@ def VJ102(s: Any, p: Any, out: Any) -> None:
                 say('one of ', text(('ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'))),
                 plugin_at[-1],
                 [],
-                (say('write ', text(nearest(plugin_at[-1], ('ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray')))), False, (('rename', plugin_at, nearest(plugin_at[-1], ('ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'))), )),
+                (say('write ', text(value)), False, (('rename', plugin_at, value), )),
                 [],
             ))
 
@@ -635,6 +648,8 @@ def VJ126(s: Any, p: Any, out: Any) -> None:
     mpi = get(plugins, 'mpi')
     value = any(matches(a, '--?master(=.*)?') for a in items(mpi))
     if ((member('mpi', plugins) and lt(0, size(tasks))) and equal(size([t for t in items(tasks) if (((not value) and equal(get(t, 'name'), 'master')) or any(((matches(a, '--?master=.*') and equal(get(split(a, '='), 1), get(t, 'name'))) or (matches(a, '--?master') and any((equal(integer(b_at[-1]), add(integer(a_at[-1]), 1)) and equal(b, get(t, 'name'))) for b_at, b in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi)))) for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi)))]), 0)):
+        reads_1 = [*[mpi], *[because_ for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [a]]]
+        reads_2 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*reads_1, *[get(t, 'name')]], *[*[mpi], *[because_ for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [*[*[a], *[*[get(split(a, '='), 1)], *[get(t, 'name')]]], *[*[a], *[*[mpi], *[because_ for b_at, b in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [*[b], *[get(t, 'name')]]]]]]]]]]]
         out((
             (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'),
             False,
@@ -643,7 +658,7 @@ def VJ126(s: Any, p: Any, out: Any) -> None:
             mpi,
             [],
             ("give the master's task in --master=NAME", False, ()),
-            [*[*[plugins], *[tasks]], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*[mpi], *[because_ for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [a]]], *[get(t, 'name')]], *[*[mpi], *[because_ for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [*[*[a], *[*[get(split(a, '='), 1)], *[get(t, 'name')]]], *[*[a], *[*[mpi], *[because_ for b_at, b in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [*[b], *[get(t, 'name')]]]]]]]]]]]],
+            [*[*[plugins], *[tasks]], *reads_2],
         ))
 
 
@@ -677,6 +692,7 @@ def VJ128(s: Any, p: Any, out: Any) -> None:
         mountPath = get(volume, 'mountPath')
         value = [o for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'mountPath'), mountPath))]
         if (((mountPath is not None) and (not equal(mountPath, ''))) and lt(0, size(value))):
+            reads_1 = [*[volumes], *[because_ for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) for because_ in [*[get(o, 'mountPath')], *[mountPath]]]]
             out((
                 (*volume_at, 'mountPath'),
                 False,
@@ -685,7 +701,7 @@ def VJ128(s: Any, p: Any, out: Any) -> None:
                 mountPath,
                 [((*place_of([(o_at, o) for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'mountPath'), mountPath))], 0), 'mountPath'), say('the other volume at ', text(mountPath)))],
                 None,
-                [*[*[mountPath], *[mountPath]], *[*[volumes], *[because_ for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) for because_ in [*[get(o, 'mountPath')], *[mountPath]]]]],
+                [*[*[mountPath], *[mountPath]], *reads_1],
             ))
 
 
@@ -738,6 +754,7 @@ def VJ131(s: Any, p: Any, out: Any) -> None:
         volumeClaimName = get(volume, 'volumeClaimName')
         value = [o for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'volumeClaimName'), volumeClaimName))]
         if (((volumeClaimName is not None) and (not equal(volumeClaimName, ''))) and lt(0, size(value))):
+            reads_1 = [*[volumes], *[because_ for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) for because_ in [*[get(o, 'volumeClaimName')], *[volumeClaimName]]]]
             out((
                 (*volume_at, 'volumeClaimName'),
                 False,
@@ -746,7 +763,7 @@ def VJ131(s: Any, p: Any, out: Any) -> None:
                 volumeClaimName,
                 [((*place_of([(o_at, o) for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'volumeClaimName'), volumeClaimName))], 0), 'volumeClaimName'), say('the volume of ', text(volumeClaimName), ' that is mounted'))],
                 ('mount the claim at the second path in the templates themselves', False, ()),
-                [*[*[volumeClaimName], *[volumeClaimName]], *[*[volumes], *[because_ for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) for because_ in [*[get(o, 'volumeClaimName')], *[volumeClaimName]]]]],
+                [*[*[volumeClaimName], *[volumeClaimName]], *reads_1],
             ))
 
 
@@ -759,14 +776,16 @@ def VJ132(s: Any, p: Any, out: Any) -> None:
     for task_at, task in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks):
         for dependency_at, dependency in located((*task_at, 'dependsOn', 'name'), get(task, 'dependsOn', 'name')):
             if ((not (matches(dependency, 'default[0-9]+') and any(((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) for t in items(tasks)))) and (not any(equal(get(t, 'name'), dependency) for t in items(tasks)))):
+                value = [get(t, 'name') for t in items(tasks)]
+                value_ = nearest(dependency, value)
                 out((
                     dependency_at,
                     False,
                     say('the task waits for ', text(dependency), ', and there is no such task'),
-                    say('one of ', text([get(t, 'name') for t in items(tasks)])),
+                    say('one of ', text(value)),
                     dependency,
                     [],
-                    (say('write ', text(nearest(dependency, [get(t, 'name') for t in items(tasks)]))), False, (('set', dependency_at, nearest(dependency, [get(t, 'name') for t in items(tasks)])), )),
+                    (say('write ', text(value_)), False, (('set', dependency_at, value_), )),
                     [*([dependency] if not matches(dependency, 'default[0-9]+') else [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[get(t, 'name')]]]]), *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[dependency]]]]],
                 ))
 
@@ -802,12 +821,14 @@ def VJ134(s: Any, p: Any, out: Any) -> None:
     for node_at, node in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks):
         name = get(node, 'name')
         if member(name, value):
+            dependsOn = get(node, 'dependsOn')
+            name_ = get(dependsOn, 'name')
             out((
                 (*node_at, 'dependsOn', 'name'),
                 False,
                 say('tasks wait for each other: ', text(get(value, name))),
                 'an order in which each comes after those that it depends on',
-                get(node, 'dependsOn', 'name'),
+                name_,
                 [],
                 None,
                 [*[name], *[tasks]],
@@ -828,6 +849,7 @@ def VJ103(s: Any, p: Any, out: Any) -> None:
     value_ = [add(add(add(add(size(name_), (11 if value else (0 if has_name else 5))), 2), (1 if lt(integer(t_at[-1]), 10) else (2 if lt(integer(t_at[-1]), 100) else 3))), (size(get(t, 'name')) if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else (8 if lt(integer(t_at[-1]), 10) else (9 if lt(integer(t_at[-1]), 100) else 10)))) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]
     value__ = largest(value_)
     if (((name_ is not None) and (not any(lt(63, size(get(t, 'name'))) for t in items(tasks)))) and lt(63, value__)):
+        reads_1 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*([name] if has_name else [*[name], *[generateName]]), *([] if value else [*[get(object_, 'kind')], *([] if has_name else [name])])], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]]
         out((
             ((*('object',), 'metadata', 'name') if has_name else (*('object',), 'metadata', 'generateName')),
             False,
@@ -836,7 +858,7 @@ def VJ103(s: Any, p: Any, out: Any) -> None:
             name_,
             [],
             (say('shorten the name of the Job or of its longest task by ', text(sub(value__, 63))), False, ()),
-            [*[*([name] if has_name else [*[name], *[generateName]]), *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'name')]]]], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*([name] if has_name else [*[name], *[generateName]]), *([] if value else [*[get(object_, 'kind')], *([] if has_name else [name])])], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]]],
+            [*[*([name] if has_name else [*[name], *[generateName]]), *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'name')]]]], *reads_1],
         ))
 
 
@@ -857,6 +879,8 @@ def VJ135(s: Any, p: Any, out: Any) -> None:
     value__ = [add(add(value_, (5 if lt(10000, integer(get(t, 'replicas'))) else (4 if lt(1000, integer(get(t, 'replicas'))) else (3 if lt(100, integer(get(t, 'replicas'))) else (2 if lt(10, integer(get(t, 'replicas'))) else 1))))), (size(get(t, 'name')) if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else (8 if lt(integer(t_at[-1]), 10) else (9 if lt(integer(t_at[-1]), 100) else 10)))) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]
     value___ = largest(value__)
     if (((name_ is not None) and le(largest([add(add(value_, (1 if lt(integer(t_at[-1]), 10) else (2 if lt(integer(t_at[-1]), 100) else 3))), (size(get(t, 'name')) if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else (8 if lt(integer(t_at[-1]), 10) else (9 if lt(integer(t_at[-1]), 100) else 10)))) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]), 63) and (member('svc', plugins) or member('tensorflow', plugins) or member('mpi', plugins) or member('pytorch', plugins) or member('ray', plugins))) and lt(63, value___)):
+        reads_1 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*([name] if has_name else [*[name], *[generateName]]), *([] if value else [*[get(object_, 'kind')], *([] if has_name else [name])])], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]]
+        reads_2 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*([name] if has_name else [*[name], *[generateName]]), *([] if value else [*[get(object_, 'kind')], *([] if has_name else [name])])], *([] if lt(10000, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(1000, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(100, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(10, integer(get(t, 'replicas'))) else [get(t, 'replicas')])])])])], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]]
         out((
             ((*('object',), 'metadata', 'name') if has_name else (*('object',), 'metadata', 'generateName')),
             False,
@@ -865,7 +889,7 @@ def VJ135(s: Any, p: Any, out: Any) -> None:
             name_,
             [],
             (say('shorten the name of the Job or of its longest task by ', text(sub(value___, 63))), False, ()),
-            [*[*([name] if has_name else [*[name], *[generateName]]), *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*([name] if has_name else [*[name], *[generateName]]), *([] if value else [*[get(object_, 'kind')], *([] if has_name else [name])])], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]], *[plugins]], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*([name] if has_name else [*[name], *[generateName]]), *([] if value else [*[get(object_, 'kind')], *([] if has_name else [name])])], *([] if lt(10000, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(1000, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(100, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(10, integer(get(t, 'replicas'))) else [get(t, 'replicas')])])])])], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]]],
+            [*[*([name] if has_name else [*[name], *[generateName]]), *reads_1, *[plugins]], *reads_2],
         ))
 
 

@@ -56,6 +56,9 @@ class _Printer:
     def __init__(self) -> None:
         self.roots: dict[str, str] = {}
         self.hoisted: dict[ir.Expr, str] = {}
+        self.bound: set[str] = set()
+        self.reasons: dict[str, str] = {}
+        """Long lists of read values, by their code: named, because several parts of a condition rest on the same ones."""
 
     def check(self, check: ir.Check) -> Iterator[str]:
         self.hoisted.clear()
@@ -69,6 +72,9 @@ class _Printer:
             bound.add(var)
             yield from self.definitions(plan, bound, indent)
         yield f"{indent}if {self.value(check.when)}:"
+        yield from self.definitions(hoist_spoken(check, plan), bound, indent + "    ")
+        self.bound = bound
+        self.reasons.clear()
         parts = [
             self.place(check.at),
             repr(check.on_key),
@@ -79,6 +85,8 @@ class _Printer:
             self.fix(check.fix),
             self.because(check.when, True),
         ]
+        for code, name in self.reasons.items():
+            yield f"{indent}    {name} = {code}"
         inner = indent + "        "
         yield f"{indent}    out((\n" + "".join(f"{inner}{part},\n" for part in parts) + f"{indent}    ))"
 
@@ -309,6 +317,12 @@ class _Printer:
 
     def rest_on(self, expr: ir.Expr) -> str:
         """A list of the values that `expr` is computed from."""
+        code = self._rest_on(expr)
+        if len(code) < 200 or not _free(expr) <= self.bound:
+            return code
+        return self.reasons.setdefault(code, f"reads_{len(self.reasons) + 1}")
+
+    def _rest_on(self, expr: ir.Expr) -> str:
         match expr:
             case ir.Constant() | ir.Amount() | ir.Param() | ir.Fact() | ir.KeyOf() | ir.Root():
                 return "[]"
@@ -343,29 +357,49 @@ def hoist(check: ir.Check) -> list[tuple[ir.Expr, str, frozenset[str]]]:
     Smaller ones come first, so that larger ones can use them.
     """
     tested = [check.when, *(of for _, of in check.each)]
-    everything = [*tested, check.at, *(expr for expr, _ in check.related)]
+    return _named(check, tested, [*tested, *_spoken(check)], [])
+
+
+def hoist_spoken(check: ir.Check, plan: list[tuple[ir.Expr, str, frozenset[str]]]) -> list[tuple[ir.Expr, str, frozenset[str]]]:
+    """Expressions that only the words of a finding use, but more than once. `plan` is what has a name already."""
+    spoken = _spoken(check)
+    return _named(check, spoken, spoken, plan)
+
+
+def _spoken(check: ir.Check) -> list[ir.Expr]:
+    """All expressions of a check but its condition."""
     templates = [check.message, check.expected or (), *(words for _, words in check.related)]
+    spoken = [check.at, *(expr for expr, _ in check.related)]
     if check.fix is not None:
         templates.append(check.fix.title)
-        everything += [expr for edit in check.fix.edits for expr in (edit.at, edit.value)]
-    everything += [part for template in templates for part in template if isinstance(part, ir.Expr)]
-    everything.append(check.actual if check.actual is not None else check.at)
+        spoken += [expr for edit in check.fix.edits for expr in (edit.at, edit.value)]
+    spoken += [part for template in templates for part in template if isinstance(part, ir.Expr)]
+    return [*spoken, check.actual if check.actual is not None else check.at]
+
+
+def _named(
+    check: ir.Check, roots: list[ir.Expr], everything: list[ir.Expr], plan: list[tuple[ir.Expr, str, frozenset[str]]]
+) -> list[tuple[ir.Expr, str, frozenset[str]]]:
     bound = {var for var, _ in check.each}
-    candidates = {part for root in tested for part in ir.walk(root) if not isinstance(part, _PLAIN) and _free(part) <= bound}
-    chosen: list[ir.Expr] = []
+    chosen = [expr for expr, _, _ in plan]
+    candidates = {part for root in roots for part in ir.walk(root) if not isinstance(part, _PLAIN) and _free(part) <= bound}
+    candidates.difference_update(chosen)
+    fresh: list[ir.Expr] = []
     for expr in sorted(candidates, key=lambda expr: (-len(ir.walk(expr)), repr(expr))):
-        if sum(_occurrences(root, expr, chosen) for root in (*everything, *chosen)) > 1:
+        if sum(_occurrences(root, expr, chosen) for root in (*everything, *fresh)) > 1:
             chosen.append(expr)
-    taken = {*_RESERVED, *bound, *(f"{var}_at" for var in bound)}
-    taken |= {part.var for root in everything for part in ir.walk(root) if isinstance(part, ir.Quantified)}
-    plan = []
-    for expr in reversed(chosen):
+            fresh.append(expr)
+    taken = {*_RESERVED, *bound, *(f"{var}_at" for var in bound), *(name for _, name, _ in plan)}
+    written = [check.when, *(of for _, of in check.each), *_spoken(check)]
+    taken |= {part.var for root in written for part in ir.walk(root) if isinstance(part, ir.Quantified)}
+    named = []
+    for expr in reversed(fresh):
         name = _name(expr)
         while name in taken:
             name += "_"
         taken.add(name)
-        plan.append((expr, name, frozenset(_free(expr))))
-    return plan
+        named.append((expr, name, frozenset(_free(expr))))
+    return named
 
 
 _PLAIN = ir.Constant | ir.Amount | ir.Root | ir.Name | ir.KeyOf | ir.Param | ir.Fact
