@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '6de0f33bdf8c22ee0108e7fbcdd67151'
+SOURCE_DIGEST = '234a6236f50e60a686f617b8cb7c400b'
 
 RULES = (
     RuleInfo(
@@ -5639,5 +5639,28 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ135',
+    ),
+    RuleInfo(
+        id='VJ136',
+        name='events-not-a-list',
+        vocabulary='volcano',
+        severity='error',
+        consequence='rejected-by-api',
+        kind='forbidden',
+        on='object',
+        sees='object',
+        keys=(),
+        kinds=('Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh'),
+        names=(),
+        images=(),
+        why='The schema of the Job has a list there, and the API server refuses any other type.',
+        implements=('tensor-fusion/97',),
+        sources=('volcano-sh/volcano config/crd/volcano/bases/batch.volcano.sh_jobs.yaml',),
+        supersedes=(),
+        platform=None,
+        parameters={},
+        finds=(),
+        exports={'cel': True, 'rego': True},
+        function='gpuvet.compiled.rules_volcano:VJ136',
     ),
 )

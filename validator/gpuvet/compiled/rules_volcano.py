@@ -175,8 +175,9 @@ def VJ097(s: Any, p: Any, out: Any) -> None:
     for holder_at, holder in ([*[(h_at, h) for h_at, h in located((*('object',), 'spec', 'jobTemplate'), jobTemplate) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)] if value else [*[(h_at, h) for h_at, h in located(('object',), object_) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]):
         for policy_at, policy in located((*holder_at, 'policies'), get(holder, 'policies')):
             exitCode = get(policy, 'exitCode')
+            events = get(policy, 'events')
             has_exitCode = (exitCode is not None)
-            if equal(has_exitCode, lt(0, size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))]))):
+            if ((not is_type(events, 'text')) and equal(has_exitCode, lt(0, size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(events)])))):
                 out((
                     ((*policy_at, 'exitCode') if has_exitCode else policy_at),
                     False,
@@ -185,7 +186,30 @@ def VJ097(s: Any, p: Any, out: Any) -> None:
                     None,
                     [],
                     (say(('make two policies of it' if has_exitCode else 'add the event that it is for')), False, ()),
-                    [*[exitCode], *[get(policy, 'events')]],
+                    [*[events], *[*[exitCode], *[events]]],
+                ))
+
+
+def VJ136(s: Any, p: Any, out: Any) -> None:
+    """events-not-a-list"""
+    object_ = s.object
+    spec = get(object_, 'spec')
+    jobTemplate = get(spec, 'jobTemplate')
+    value = equal(get(object_, 'kind'), 'CronJob')
+    tasks = get((get(jobTemplate, 'spec') if value else spec), 'tasks')
+    for holder_at, holder in ([*[(h_at, h) for h_at, h in located((*('object',), 'spec', 'jobTemplate'), jobTemplate) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)] if value else [*[(h_at, h) for h_at, h in located(('object',), object_) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]):
+        for policy_at, policy in located((*holder_at, 'policies'), get(holder, 'policies')):
+            events = get(policy, 'events')
+            if is_type(events, 'text'):
+                out((
+                    (*policy_at, 'events'),
+                    False,
+                    say('events is the text ', text(events), ', and must be a list'),
+                    say('events: [', text(events), '], or event: ', text(events)),
+                    events,
+                    [],
+                    ('write event for a single one', False, (('rename', (*policy_at, 'events'), (None if (get(policy, 'event') is not None) else 'event')), )),
+                    [events],
                 ))
 
 
