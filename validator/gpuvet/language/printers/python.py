@@ -166,7 +166,7 @@ class _Printer:
                 return f"pod_sum(pod_, {v(key)})"
             case ir.Quantified(op, var, of, body):
                 source = f"{var} in {self.sequence(of)}"
-                if ir.KeyOf(var) in ir.walk(body):
+                if any(isinstance(part, ir.KeyOf) for part in ir.walk(body)):  # an inner variable's place is built on the outer one's
                     source = f"{var}_at, {var} in {self.located(of)}"
                 match op:
                     case "exists":
@@ -271,7 +271,9 @@ class _Printer:
             case ir.Quantified(op=("exists" | "all") as op, var=var, of=of, body=body):
                 witness = "" if (op == "exists") != truth else f" if {'' if truth else 'not '}{self.value(body)}"
                 inner = f"because_ for {var}_at, {var} in {self.located(of)}{witness} for because_ in {self.because(body, truth)}"
-                return self.all_of([self.rest_on(of), f"[{inner}]"])
+                # That nothing in the author's list is such rests on what is absent from it: a fragment may lack the item.
+                missing = ["[None]"] if (op == "exists") != truth and _authored(of) else []
+                return self.all_of([self.rest_on(of), f"[{inner}]", *missing])
             case ir.If(test, then, otherwise):
                 return f"({self.because(then, truth)} if {self.value(test)} else {self.because(otherwise, truth)})"
         return self.rest_on(expr)
@@ -304,6 +306,20 @@ class _Printer:
         if not lists:
             return "[]"
         return lists[0] if len(lists) == 1 else "[" + ", ".join(f"*{code}" for code in lists) + "]"
+
+
+def _authored(expr: ir.Expr) -> bool:
+    """Whether a list stands in the judged object itself, so that a fragment may show a part of it only."""
+    match expr:
+        case ir.Root():
+            return True
+        case ir.Get(base, _):
+            return _authored(base)
+        case ir.Concat(parts):
+            return any(_authored(part) for part in parts)
+        case ir.Quantified(op="filter" | "map", of=of):
+            return _authored(of)
+    return False
 
 
 def hoist(check: ir.Check) -> list[tuple[ir.Expr, str, frozenset[str]]]:
