@@ -22,21 +22,3 @@ def TF013(s, p, out):
             None,
             [*([s.source('tflops-request')] if equal(s.source('tflops-request'), 'annotation') else [s.source('tflops-limit')]), *[*[effective_tflops_request], *[effective_tflops_limit]]],
         ))
-
-
-def TF062(s, p, out):
-    """qos-unknown"""
-    pod_ = s.pod
-    annotations = get(pod_, 'metadata', 'annotations')
-    qos = get(annotations, 'tensor-fusion.ai/qos')
-    if ((qos is not None) and (not member(qos, ('low', 'medium', 'high', 'critical')))):
-        out((
-            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'),
-            False,
-            say('tensor-fusion.ai/qos is ', text(qos), ', which is none of the values it can have'),
-            say('one of ', text(('low', 'medium', 'high', 'critical'))),
-            qos,
-            [],
-            (say('write tensor-fusion.ai/qos as ', text(nearest(qos, ('low', 'medium', 'high', 'critical')))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'), nearest(qos, ('low', 'medium', 'high', 'critical'))), )),
-            [*[qos], *[qos]],
-        ))

@@ -1,6 +1,6 @@
 """The constraint kinds, each a Pydantic model of its parameters. Importing this package registers all of them."""
 
-from gpuvet.language.kinds import forbidden, names, pairs, values
+from gpuvet.language.kinds import fields, forbidden, names, pairs, shadows, values
 from gpuvet.language.kinds.base import KINDS, Kind
 
-__all__ = ["KINDS", "Kind", "forbidden", "names", "pairs", "values"]
+__all__ = ["KINDS", "Kind", "fields", "forbidden", "names", "pairs", "shadows", "values"]
