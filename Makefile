@@ -63,7 +63,7 @@ drift: $(VENV)/dev ## fail when something generated is not what its source says
 
 oracle: $(VENV)/dev ## ask sigs.k8s.io/yaml again what it makes of our YAML cases
 	@command -v go >/dev/null || { echo "oracle builds a small program and needs Go (https://go.dev/dl)" >&2; exit 1; }
-	@$(BIN)/python tests/real/oracle/record.py
+	@$(BIN)/python tests/real/oracle/make_table.py
 
 bench: $(VENV)/dev ## measure, and write docs/performance.md
 	@$(BIN)/python tests/bench/run.py

@@ -1,8 +1,11 @@
 """What a run knows of other objects. Three answers: the object, None (known absent), UNKNOWN."""
 
-from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
+from gpuvet.engine.spans import span_of
+from gpuvet.manifests.document import Document
+from gpuvet.manifests.reader import read
 from gpuvet.values.finding import Location
 from gpuvet.values.path import Path
 from gpuvet.values.span import Span
@@ -10,24 +13,52 @@ from gpuvet.values.total import UNKNOWN, Unknown
 
 
 class Fact(NamedTuple):
-    """What is kept of an object that rules look up: its value and where the keys and values of it stand."""
+    """What is kept of an object that rules look up. Places are worked out when a finding needs them, by reading the file again."""
 
     kind: str
     namespace: str | None
     name: str
     value: dict[str, Any]
+    shown_file: str
+    """What findings call the file."""
     file: str
-    spans: Mapping[Path, Span]
+    document_index: int
+    """The document's place in the file."""
+    path: Path
+    """The object's place in the document (in a List)."""
+    document: Document | None
+    """Kept only while the file is being judged, and for what cannot be read again."""
 
     def locate(self, path: Path) -> Location:
-        """The place of a path, or of its nearest ancestor that has one."""
-        while path and path not in self.spans:
-            path = path[:-1]
-        return Location(self.file, self.spans.get(path, Span(1, 1, 1, 2)))
+        """The place of a path in the object, or of its nearest ancestor that has one."""
+        document = self.document or _document(self.file, self.document_index)
+        span = Span(1, 1, 1, 2) if document is None else span_of(document, (*self.path, *path))
+        return Location(self.shown_file, span)
+
+
+@lru_cache(maxsize=4)
+def _documents(file: str) -> list[Document]:
+    try:
+        with open(file, "rb") as stream:
+            return read(stream.read()).documents
+    except OSError:
+        return []
+
+
+def _document(file: str, index: int) -> Document | None:
+    documents = _documents(file)
+    return documents[index] if index < len(documents) else None
 
 
 class Context(Protocol):
     """Answers questions about other objects."""
+
+    @property
+    def default_namespace(self) -> str | None:
+        """The namespace of objects that name none, when that is known."""
+
+    def is_complete(self, kind: str) -> bool:
+        """Whether there are no objects of a kind but those that are known."""
 
     def find(self, kind: str, name: str, namespace: str | None, file: str) -> Fact | Unknown | None:
         """The object of that identity, seen from `file`; None only when it is known not to exist."""
@@ -38,6 +69,11 @@ class Context(Protocol):
 
 class EmptyContext:
     """Knows nothing: what one-object engines see."""
+
+    default_namespace: str | None = None
+
+    def is_complete(self, kind: str) -> bool:
+        return False
 
     def find(self, kind: str, name: str, namespace: str | None, file: str) -> Fact | Unknown | None:
         return UNKNOWN
@@ -57,6 +93,14 @@ class FactContext:
         for fact in facts:
             self._by_name.setdefault((fact.kind, fact.name), []).append(fact)
             self._by_kind.setdefault(fact.kind, []).append(fact)
+
+    @property
+    def default_namespace(self) -> str | None:
+        """The namespace of objects that name none."""
+        return self._default
+
+    def is_complete(self, kind: str) -> bool:
+        return kind in self._complete
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -80,9 +124,9 @@ class FactContext:
 def _one_of(facts: list[Fact], file: str) -> Fact | Unknown:
     """Same file before nearest folder; two that still differ leave it unknown."""
     if len(facts) > 1:
-        facts = sorted(facts, key=lambda fact: -_nearness(fact.file, file))
-        best = _nearness(facts[0].file, file)
-        near = [fact for fact in facts if _nearness(fact.file, file) == best]
+        facts = sorted(facts, key=lambda fact: -_nearness(fact.shown_file, file))
+        best = _nearness(facts[0].shown_file, file)
+        near = [fact for fact in facts if _nearness(fact.shown_file, file) == best]
         if any(fact.value != near[0].value for fact in near):
             return UNKNOWN
     return facts[0]

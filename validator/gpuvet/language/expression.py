@@ -119,7 +119,7 @@ class _Parser:
         return word
 
     def take(self, *words: str) -> str | None:
-        if self.kind == "op" and self.word in words or self.kind == "name" and self.word in words:
+        if self.kind in ("op", "name") and self.word in words:
             return self.advance()
         return None
 
@@ -329,7 +329,7 @@ def arithmetic(op: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
     """Raises ValueError when the operands are no numbers, or quantities that are to be multiplied."""
     left, right = unify(left, right)
     types = {ir.type_of(left), ir.type_of(right)}
-    if types == {"integer"} or types == {"quantity"} and op in "+-":
+    if types == {"integer"} or (types == {"quantity"} and op in "+-"):
         return ir.Arithmetic(op, left, right)  # type: ignore[arg-type]
     raise ValueError(f"{op} takes int() values" + (" or quantity() values" if op in "+-" else ""))
 

@@ -4,6 +4,7 @@ from gpuvet.language import ir
 from gpuvet.language.catalogue import LoadedRule
 from gpuvet.values.rule import RuleInfo
 
+
 def rule_info(rule: LoadedRule, module: str) -> RuleInfo:
     """The rule without its constraint."""
     text = rule.text
@@ -49,7 +50,9 @@ VOCABULARIES = {
 
 
 def _effective_kinds(parts: list[ir.Expr]) -> list[str]:
-    return ["WorkloadProfile"] if any(isinstance(part, ir.Effective | ir.Source) for part in parts) else []
+    """Kinds that the effective configuration may come from."""
+    effective = any(isinstance(part, ir.Effective | ir.Source) for part in parts)
+    return ["GPUPool", "GPUResourceQuota", "WorkloadProfile"] if effective else []
 
 
 def _no_export(sees: str, parts: list[ir.Expr]) -> str | None:

@@ -6,7 +6,8 @@ nanos), versions; they are compared only with their own type (`type_of`).
 """
 
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal as Choice
+from typing import Any
+from typing import Literal as Choice
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ class RuleText(_Model):
     severity: Severity
     consequence: Consequence
     on: Subject
-    trigger: Trigger
+    trigger: Trigger = Trigger.model_construct()
     sees: Literal["object", "text"] = "object"
     let: dict[str, str] = {}
     each: dict[str, str] = {}
@@ -110,6 +110,12 @@ class RuleText(_Model):
                 raise ValueError(f"{given[0]} takes a mapping")
             body = {kind.shorthand: body}
         return {key: value for key, value in data.items() if key != given[0]} | {"constraint": kind.model_validate(body)}
+
+    @model_validator(mode="after")
+    def _triggered(self) -> "RuleText":
+        if self.trigger == Trigger.model_construct() and self.kind != "input":
+            raise ValueError("a rule needs a trigger: keys, kinds, names or images")
+        return self
 
     @field_validator("constraint", mode="before")
     @classmethod

@@ -16,6 +16,6 @@ def load_own_rules(files: list[FilePath]) -> list[tuple[RuleInfo, Any]]:
         for rule in load_rules(file):
             namespace: dict[str, Any] = {}
             source = IMPORTS + "\n\n" + print_rule(rule.text.id, rule.text.name, rule.checks)
-            exec(compile(source, f"<rule {rule.text.id} of {file}>", "exec"), namespace)
+            exec(compile(source, f"<rule {rule.text.id} of {file}>", "exec"), namespace)  # noqa: S102
             loaded.append((rule_info(rule, str(file)), namespace[rule.text.id]))
     return loaded

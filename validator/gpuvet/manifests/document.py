@@ -74,8 +74,13 @@ class Document:
         return self._source.text[place.start : place.end]
 
     def scalar_place(self, path: Path) -> tuple[Source, Place] | None:
-        """The text this document was read from and the place of the scalar at `path` in it, for reading what it embeds."""
+        """For reading a text within: the text this document was read from, and where in it the scalar at `path` is written.
+
+        That is the scalar itself, or the one that an alias stands for.
+        """
         place = self._find(path)
+        if place is not None and place.target is not None:
+            place = place.target
         return None if place is None or place.style is None else (self._source, place)
 
     def _find(self, path: Path) -> Place | None:

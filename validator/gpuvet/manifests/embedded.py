@@ -5,15 +5,18 @@ from typing import Final
 
 from gpuvet.manifests.places import Place
 
+_LINE_END: Final = re.compile("\r\n|\n|\r")
 _ESCAPE: Final = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|\r\n|.)", re.DOTALL)
 
 
 def offsets_of(text: str, place: Place) -> list[int]:
     """For every character of the scalar's content, and for its end, the offset in `text`.
 
-    Exact for everything but blanks that folding made out of line breaks, which get the place right behind the word before them.
+    Exact for block literals; elsewhere for everything but blanks, which may get the place right behind the word before them.
     """
     at = _content_start(text, place)
+    if place.style == "|" and (exact := _literal_offsets(text, at, place.text)):
+        return exact
     end = place.end
     offsets: list[int] = []
     step = _STEPS.get(place.style or "", _next_plain)
@@ -27,6 +30,19 @@ def offsets_of(text: str, place: Place) -> list[int]:
         offsets.append(at)
         at += width
     offsets.append(min(at, end))
+    return offsets
+
+
+def _literal_offsets(text: str, at: int, content: str) -> list[int] | None:
+    """Line by line, every line of the content being the end of a line of the text; None where other line breaks spoil that."""
+    offsets: list[int] = []
+    for line in content.split("\n"):
+        match = _LINE_END.search(text, at)
+        line_end = match.start() if match else len(text)
+        if line_end - len(line) < at or not text.startswith(line, line_end - len(line)):
+            return None
+        offsets += range(line_end - len(line), line_end + 1)
+        at = match.end() if match else line_end
     return offsets
 
 

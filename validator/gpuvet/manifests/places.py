@@ -28,7 +28,7 @@ _BLOCK_STYLES: Final = ("|", ">")
 class Place:
     """Where a value stands: offsets `start` to `end` (exclusive) in the text; `key` the same for the key that holds it."""
 
-    __slots__ = ("end", "key", "members", "start", "style", "text")
+    __slots__ = ("end", "key", "members", "start", "style", "target", "text")
 
     def __init__(self, start: int, end: int) -> None:
         self.start = start
@@ -39,6 +39,8 @@ class Place:
         """For a scalar: "plain", "'", '"', "|" or ">"."""
         self.text = ""
         """For a scalar: its content, before it is resolved."""
+        self.target: Place | None = None
+        """For an alias: the place of what it stands for."""
 
 
 class Oddity(NamedTuple):
@@ -81,7 +83,7 @@ class _Surveyor:
         if kind is AliasEvent:
             target = self.anchors[event.anchor]
             place = Place(start, end)
-            place.members, place.text = target.members, target.text
+            place.members, place.target = target.members, target
             return place
         if kind is ScalarEvent:
             place = self._scalar(event, start, end, as_key)

@@ -17,7 +17,6 @@ from gpuvet.manifests.templates import template_behind
 from gpuvet.values.path import Path
 
 _BOUNDARY: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_SEPARATOR_LINE: Final = re.compile(r"^---[^\n]*\n\Z", re.MULTILINE)
 _STRAY_MARK: Final = re.compile("^\ufeff", re.MULTILINE)
 _HELM_SOURCE: Final = re.compile(r"^# Source: ([^\s:]+/[^\s:]+\.[A-Za-z]+)[ \t]*\r?$", re.MULTILINE)
 _JSON_START: Final = re.compile(r"\s*[{\[]")
@@ -38,7 +37,7 @@ def read(data: bytes) -> Reading:
 def read_embedded(document: Document, path: Path) -> Reading:
     """The YAML or JSON text that the scalar at `path` holds; all places are places in the file that `document` is from."""
     found = document.scalar_place(path)
-    if found is None or found[1].style is None:
+    if found is None:
         return Reading([], (), 0)
     source, place = found
     return _read(Excerpt(place.text, source, lambda: offsets_of(source.text, place)), None)
@@ -210,7 +209,8 @@ def _refused_by_kubectl(text: str, events: list[Event], builder: Builder, above:
     if builder.begins_behind_dashes:
         yield "IN009", "kubectl refuses anything but a comment behind `---`; start the document on the next line.", root
     for mark in _STRAY_MARK.finditer(text, above, end):
-        if not _SEPARATOR_LINE.search(text, above, mark.start()):
+        # At the very start of a document, as in concatenated files, Kubernetes drops it like we do.
+        if not text.startswith("---", text.rfind("\n", 0, mark.start() - 1) + 1):
             yield "IN010", "A byte order mark stands inside the file, where Kubernetes takes it for text; remove it.", mark.start()
 
 

@@ -58,6 +58,7 @@ class MetaxSchedulerAnnotations(
     gpu_devices_allocated: Annotated[AllocatedSgpus, json_text(AllocatedSgpus)] | None = key(
         "metax-tech.com/gpu-devices-allocated",
         "Shares that were allocated.",
+        since="1.8.0",
         example='[[{"uuid":"GPU-1","compute":10,"vRam":1024}]]',
     )
 

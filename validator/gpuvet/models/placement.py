@@ -65,7 +65,7 @@ class GpuFeatureLabels(LabelSet, vocabulary="placement", stands=("node-label",),
     driver_full: DriverVersion | None = key("nvidia.com/cuda.driver-version.full", "Version of the driver.", example="535.54.03")
     driver_major: IntegerText | None = key("nvidia.com/cuda.driver-version.major", "Version of the driver, branch.", example="535")
     driver_minor: IntegerText | None = key("nvidia.com/cuda.driver-version.minor", "Version of the driver, second part.", example="54")
-    driver_revision: IntegerText | None = key("nvidia.com/cuda.driver-version.revision", "Version of the driver, third part.", example="03")
+    driver_revision: LabelValue | None = key("nvidia.com/cuda.driver-version.revision", "Version of the driver, third part.", example="03")
     runtime_full: LabelValue | None = key("nvidia.com/cuda.runtime-version.full", "Version of CUDA.", example="12.4")
     runtime_major: IntegerText | None = key("nvidia.com/cuda.runtime-version.major", "Version of CUDA, major.", example="12")
     runtime_minor: IntegerText | None = key("nvidia.com/cuda.runtime-version.minor", "Version of CUDA, minor.", example="4")
@@ -81,7 +81,7 @@ class GpuFeatureLabels(LabelSet, vocabulary="placement", stands=("node-label",),
         replaced_by="nvidia.com/cuda.driver-version.minor",
         deprecated="renamed; still written",
     )
-    old_driver_revision: IntegerText | None = key(
+    old_driver_revision: LabelValue | None = key(
         "nvidia.com/cuda.driver.rev",
         "Version of the driver, third part, under its old name.",
         replaced_by="nvidia.com/cuda.driver-version.revision",

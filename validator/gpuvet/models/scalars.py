@@ -90,6 +90,16 @@ class GoDuration(NamedTuple):
         return self.text
 
 
+class WrittenVersion(NamedTuple):
+    """A version: its parts, which decide every comparison, and the text as written."""
+
+    parts: Version
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scalar:
     """How one scalar is read and what is known about it. Bounds count in the value's own unit, `step` from zero."""
@@ -121,7 +131,7 @@ class Scalar:
             text = str(value)
         elif self.bare == "number" and isinstance(value, float):
             text = repr(value)
-        elif isinstance(value, (Amount, GoDuration)):
+        elif isinstance(value, (Amount, GoDuration, WrittenVersion)):
             text = value.text
         else:
             raise ValueError(f"must be {'a text or an integer' if self.bare else 'a text'}, not {type(value).__name__}")
@@ -136,7 +146,7 @@ class Scalar:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         text: JsonSchemaValue = {"type": "string"}
         if self.bare:
-            text = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
+            text = {"anyOf": [{"type": self.bare}, {"type": "string"}], "x-kubernetes-int-or-string": True}
         if self.pattern:
             text["pattern"] = self.pattern
         if self.values and self.kind != "words-list":
@@ -211,13 +221,14 @@ def whole_quantity(*, minimum: int = 0, maximum: int | None = None, step: int | 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
-def integer(*, minimum: int = -INT32 - 1, maximum: int = INT32) -> Scalar:
-    """A base-10 integer in a text."""
+def integer(*, minimum: int | None = None, maximum: int | None = None) -> Scalar:
+    """A base-10 int32 in a text."""
 
     def read(text: str) -> int:
         if not _INTEGER.fullmatch(text) or len(text) > 30:
             raise ValueError(f"{text!r} is no plain base-10 integer")
-        _within(minimum, None, maximum, int(text) * NANOS, text)
+        lowest, highest = (-INT32 - 1 if minimum is None else minimum), (INT32 if maximum is None else maximum)
+        _within(lowest, None, highest, int(text) * NANOS, text)
         return int(text)
 
     return Scalar(kind="integer-text", read=read, pattern=r"^[+-]?[0-9]+$", minimum=minimum, maximum=maximum)
@@ -347,15 +358,11 @@ CRON_PATTERN: Final = rf"^{_CRON_FIELD}( +{_CRON_FIELD}){{4}}$"
 """Five fields; macros such as @daily are refused (tensor-fusion.md 3.2)."""
 
 
-def _read_version(text: str) -> Version:
+def _read_version(text: str) -> WrittenVersion:
     version = parse_version(text)
     if version is None or not re.fullmatch(DRIVER_PATTERN, text, re.ASCII):
         raise ValueError(f"{text!r} is no version such as 470.161.03 or 525.89.02")
-    return version
-
-
-def _write_version(value: Any) -> str:
-    return ".".join(str(part) for part in value)
+    return WrittenVersion(version, text)
 
 
 def _read_json(text: str) -> Any:
@@ -368,7 +375,7 @@ def _read_json(text: str) -> Any:
 def _write_json(value: Any) -> str:
     if isinstance(value, BaseModel):
         return value.model_dump_json(by_alias=True, exclude_none=True)
-    return json.dumps(value)
+    return json.dumps(value, separators=(",", ":"))
 
 
 def json_text(shape: type[BaseModel]) -> Scalar:
@@ -393,8 +400,6 @@ def yaml_text(shape: type[BaseModel]) -> Scalar:
 
 Text = Annotated[str, Scalar(kind="text", read=_read_text)]
 """Any text, also an empty one."""
-FilledText = Annotated[str, Scalar(kind="text", read=_read_filled, pattern=r"^.*\S.*$")]
-"""A text with something in it."""
 BooleanText = Annotated[bool, Scalar(kind="boolean-text", read=_read_boolean, write=_write_boolean, values=("true", "false"))]
 """Exactly `true` or `false`, in quotes."""
 IntegerText = Annotated[int, integer()]
@@ -407,8 +412,6 @@ PercentText = Annotated[Amount, quantity(above=0, maximum=100)]
 """A quantity in quotes, above 0 and at most 100: percent of one card."""
 WholeQuantity = Annotated[Amount, whole_quantity()]
 """The amount of an extended resource, not negative."""
-PercentQuantity = Annotated[Amount, whole_quantity(minimum=0)]
-"""The amount of a resource that counts percent of a card, whole, also above 100."""
 CrdQuantity = Annotated[Amount, quantity(bare="integer")]
 """A quantity in a CRD: text or bare integer, never a bare decimal; the schema sets no bounds."""
 CoreQuantity = Annotated[Amount, quantity(bare="number")]
@@ -431,7 +434,7 @@ Timestamp = Annotated[datetime, Scalar(kind="timestamp", read=_read_timestamp, w
 """An RFC 3339 time."""
 CronText = Annotated[str, matching("cron", CRON_PATTERN, "cron expression of five fields")]
 """A cron expression of five fields."""
-DriverVersion = Annotated[Version, Scalar(kind="version", read=_read_version, write=_write_version, pattern=DRIVER_PATTERN)]
+DriverVersion = Annotated[WrittenVersion, Scalar(kind="version", read=_read_version, pattern=DRIVER_PATTERN)]
 """An NVIDIA driver version, compared part by part."""
 PodTemplateText = Annotated[str, Scalar(kind="pod-template", read=_read_filled)]
 """A PodTemplateSpec in YAML or JSON; the reader of manifests parses what is inside."""

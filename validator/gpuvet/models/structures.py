@@ -4,16 +4,14 @@
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from types import NoneType
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args, get_origin
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticUndefined
 
 from gpuvet.models.base import ModelError, Problem, problems_of
-from gpuvet.models.scalars import INT32, INT64, LabelValue, Scalar, Text, ValueType
+from gpuvet.models.scalars import INT32, INT64, LabelValue, Text, ValueType
 
 Scope = Literal["Namespaced", "Cluster"]
 
@@ -22,7 +20,7 @@ class Removed(NamedTuple):
     """A member that people still write although the schema has it no more, or never had it."""
 
     replaced_by: str
-    """Name of the member beside it to write instead; empty when nothing replaces it."""
+    """Member to write instead: its name when it stands beside, else its path from `spec.`; empty when nothing replaces it."""
     note: str
     since: str = ""
     """First version that had it; empty when none ever did."""
@@ -63,7 +61,7 @@ class Member:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Facts:
+class Facts:
     """What an attribute's own line says beyond its type."""
 
     needed: bool = False
@@ -107,7 +105,7 @@ def attribute(
         **{name: value for name, value in bounds.items() if value is not None},
     )
     info.metadata.append(
-        _Facts(needed=needed, enforced=enforced, default=default, unit=unit, since=since, until=until, example=example, source=source)
+        Facts(needed=needed, enforced=enforced, default=default, unit=unit, since=since, until=until, example=example, source=source)
     )
     return info
 
@@ -118,7 +116,6 @@ def camel_case(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
-Boolean = bool
 Integer32 = Annotated[int, Field(ge=-INT32 - 1, le=INT32)]
 """An int32 of a CRD: a bare YAML integer."""
 Integer64 = Annotated[int, Field(ge=-INT64 - 1, le=INT64)]
@@ -162,7 +159,7 @@ def _explained(model: type[BaseModel], problem: Problem) -> Problem:
     if problem.message != "Extra inputs are not permitted":
         return problem
     name = problem.key.rpartition(".")[2]
-    gone = next((structure.removed[name] for structure in structures_below(model) if name in structure.removed), None)
+    gone = next((structure.removed[name] for structure in _structures(model, set()) if name in structure.removed), None)
     if gone is None:
         return problem._replace(message="is no field of this object")
     return problem._replace(
@@ -201,22 +198,16 @@ class CustomResource(Structure):
         return group, version, str(get_args(cls.model_fields["kind"].annotation)[0])
 
 
-def structures_below(model: type[BaseModel]) -> Iterator[type[Structure]]:
+def _structures(model: type[BaseModel], seen: set[type[BaseModel]]) -> Iterator[type[Structure]]:
     """All structures that a model is made of, itself first."""
-    seen: dict[type[BaseModel], None] = {model: None}
-    for current in _growing(seen):
-        if issubclass(current, Structure):
-            yield current
-        for info in current.model_fields.values():
-            for part in _models_in(info.annotation):
-                seen.setdefault(part)
-
-
-def _growing(seen: dict[type[BaseModel], None]) -> Iterator[type[BaseModel]]:
-    done = 0
-    while done < len(seen):
-        yield list(seen)[done]
-        done += 1
+    if model in seen:
+        return
+    seen.add(model)
+    if issubclass(model, Structure):
+        yield model
+    for info in model.model_fields.values():
+        for part in _models_in(info.annotation):
+            yield from _structures(part, seen)
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
@@ -224,151 +215,3 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield annotation
     for argument in get_args(annotation):
         yield from _models_in(argument)
-
-
-def members(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, Member]]:
-    """Every member below a model by its path pattern: `spec.devices[].minor`, `spec.devices[].resources.*`."""
-    if issubclass(model, RootModel):
-        yield from _below(model.model_fields["root"].annotation, path)
-        return
-    for name, info in model.model_fields.items():
-        alias = info.alias or camel_case(name)
-        yield from _member(info, f"{path}.{alias}" if path else alias)
-
-
-def removals(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, Removed]]:
-    """Every removed member below a model by its path pattern."""
-    if issubclass(model, Structure):
-        for name, gone in model.removed.items():
-            yield (f"{path}.{name}" if path else name), gone
-    for name, info in model.model_fields.items():
-        alias = "" if issubclass(model, RootModel) else info.alias or camel_case(name)
-        for below, part in _parts(_plain(info.annotation), ".".join(filter(None, (path, alias)))):
-            yield from removals(part, below)
-
-
-def _parts(annotation: Any, path: str) -> Iterator[tuple[str, type[BaseModel]]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield path, annotation
-    elif get_origin(annotation) is list:
-        yield from _parts(_plain(get_args(annotation)[0]), path + "[]")
-    elif get_origin(annotation) is dict:
-        yield from _parts(_plain(get_args(annotation)[1]), f"{path}.*" if path else "*")
-
-
-def _member(info: FieldInfo, path: str) -> Iterator[tuple[str, Member]]:
-    facts = next((item for item in info.metadata if isinstance(item, _Facts)), _Facts())
-    own = next((item for item in info.metadata if isinstance(item, Scalar)), None)
-    found = _bounded(_of_scalar(own) if own is not None else _of(info.annotation), info.metadata)
-    yield (
-        path,
-        replace(
-            found,
-            description=info.description or "",
-            required=info.is_required(),
-            needed=facts.needed,
-            enforced=facts.enforced and found.enforced,
-            default=facts.default,
-            unit=facts.unit,
-            since=facts.since,
-            until=facts.until,
-            example=facts.example,
-            source=facts.source,
-        ),
-    )
-    yield from _below(info.annotation, path)
-
-
-def _bounded(member: Member, metadata: list[Any]) -> Member:
-    """The member with the bounds of its own line; the range of an integer type is no bound."""
-    for item in metadata:
-        lowest, highest, pattern = (getattr(item, name, None) for name in ("ge", "le", "pattern"))
-        shortest, longest = (getattr(item, name, None) for name in ("min_length", "max_length"))
-        if isinstance(item, Scalar):
-            continue
-        if lowest is not None and lowest not in (-INT32 - 1, -INT64 - 1):
-            member = replace(member, minimum=lowest)
-        if highest is not None and highest not in (INT32, INT64):
-            member = replace(member, maximum=highest)
-        if pattern is not None:
-            member = replace(member, pattern=pattern)
-        if shortest is not None and member.type == "list":
-            member = replace(member, min_items=shortest)
-        if longest is not None:
-            member = replace(member, max_length=longest)
-    return member
-
-
-def _plain(annotation: Any) -> Any:
-    """Without `| None` and without `Annotated`."""
-    if get_origin(annotation) is Annotated:
-        return _plain(get_args(annotation)[0])
-    arguments = get_args(annotation)
-    if NoneType in arguments:
-        return _plain(next(argument for argument in arguments if argument is not NoneType))
-    return annotation
-
-
-def _metadata(annotation: Any) -> tuple[Any, ...]:
-    """What `Annotated` says, also inside `| None`."""
-    if get_origin(annotation) is Annotated:
-        return tuple(get_args(annotation)[1:])
-    for argument in get_args(annotation) if NoneType in get_args(annotation) else ():
-        if found := _metadata(argument):
-            return found
-    return ()
-
-
-def _of_scalar(scalar: Scalar) -> Member:
-    return Member(
-        type=scalar.kind,
-        values=scalar.values,
-        enforced=scalar.kind not in _UNENFORCED,
-        pattern=scalar.pattern,
-        minimum=scalar.minimum,
-        above=scalar.above,
-        maximum=scalar.maximum,
-        max_length=scalar.max_length,
-        shape=scalar.shape.__name__ if scalar.shape else "",
-    )
-
-
-def _of(annotation: Any) -> Member:
-    metadata = _metadata(annotation)
-    for item in metadata:
-        if isinstance(item, Scalar):
-            return _of_scalar(item)
-    plain = _plain(annotation)
-    origin = get_origin(plain)
-    if origin is Literal:
-        return Member(type="enum", values=tuple(str(value) for value in get_args(plain)))
-    if origin is list:
-        return Member(type="list")
-    if origin is dict:
-        return Member(type="object" if get_args(plain)[1] is Any else "map", open=True)
-    if isinstance(plain, type) and issubclass(plain, RootModel):
-        return _of(plain.model_fields["root"].annotation)
-    if isinstance(plain, type) and issubclass(plain, BaseModel):
-        return Member(type="object", open=plain.model_config.get("extra") == "allow")
-    return Member(type=_BARE.get(plain, "any"))
-
-
-_UNENFORCED = frozenset({"number-text", "duration", "cron", "json", "yaml", "words-list"})
-"""Kinds of text that CRD schemas call just a string."""
-
-_BARE: dict[Any, ValueType] = {str: "string", int: "integer", bool: "boolean"}
-
-
-def _below(annotation: Any, path: str) -> Iterator[tuple[str, Member]]:
-    plain = _plain(annotation)
-    origin = get_origin(plain)
-    if isinstance(plain, type) and issubclass(plain, BaseModel):
-        yield from members(plain, path)
-    elif origin is list:
-        item = get_args(plain)[0]
-        yield path + "[]", _of(item)
-        yield from _below(item, path + "[]")
-    elif origin is dict and get_args(plain)[1] is not Any:
-        below = f"{path}.*" if path else "*"
-        yield below, _of(get_args(plain)[1])
-        yield from _below(get_args(plain)[1], below)

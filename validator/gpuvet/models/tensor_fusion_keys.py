@@ -297,9 +297,9 @@ class TensorFusionPodAnnotations(
         example="true",
         since="2.5.0",
     )
-    gpu_topology_max_tier: Annotated[int, integer(minimum=0, maximum=3)] | None = key(
+    gpu_topology_max_tier: CountText | None = key(
         "tensor-fusion.ai/gpu-topology-max-tier",
-        "Furthest interconnect tier allowed, 0 (closest) to 3.",
+        "Furthest interconnect tier allowed; tiers run from 0 (closest) to 3.",
         example="1",
         since="2.5.0",
     )

@@ -3,30 +3,11 @@
 from collections.abc import Callable, Iterator
 
 from gpuvet.scan.result import Counts, ScanResult
-from gpuvet.values.finding import SEVERITIES, Finding, Related
+from gpuvet.values.finding import CONSEQUENCES, SEVERITIES, Finding, Related
 from gpuvet.values.span import Span
 
 Lines = Callable[[str], list[str]]
 """File name -> its lines; empty when the text is not at hand."""
-
-CONSEQUENCES = {
-    "rejected-by-api": "the API server refuses the object",
-    "pod-creation-fails": "the object is accepted, but its controller cannot create the Pods",
-    "field-dropped": "the field is dropped; strict validation and server-side apply refuse it",
-    "rejected-by-webhook": "the vendor's webhook refuses the object",
-    "rejected-by-operator": "the vendor's operator refuses the Pod",
-    "never-scheduled": "the Pod waits forever: no node can ever take it",
-    "waits-for-node": "the Pod waits until some node has what it asks for",
-    "fails-at-bind": "a node is chosen, binding fails, and the Pod stays Pending",
-    "fails-at-runtime": "the Pod is bound, and then fails or runs without the right GPU slice",
-    "silently-ignored": "it is accepted and has no effect, or another than meant",
-    "unsupported": "the vendor's documentation rules it out",
-    "lands-on-wrong-node": "the Pod can land on a node that is not meant for it",
-    "excess-privilege": "it grants more than is needed",
-    "advice": "it works; there is a better way",
-    "input-not-read": "nothing here could be checked",
-}
-"""Consequence -> what it means in a sentence."""
 
 _COLORS = {"error": "31", "warning": "33", "info": "36", "bold": "1", "dim": "2", "fix": "32"}
 

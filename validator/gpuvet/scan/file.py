@@ -1,8 +1,10 @@
 """One file: skip, read, judge, keep facts."""
 
 import os
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from gpuvet.compiled.catalogue import RULES
 from gpuvet.engine.context import Context, Fact
 from gpuvet.engine.judge import Crash, Judge
 from gpuvet.engine.placing import fingerprint, object_reference
@@ -10,25 +12,12 @@ from gpuvet.manifests.document import Document, Problem
 from gpuvet.manifests.reader import check_syntax, read
 from gpuvet.scan.facts import facts_of
 from gpuvet.scan.result import FileResult
-from gpuvet.values.finding import Consequence, Finding, Location, Severity
-from gpuvet.values.path import path_text
+from gpuvet.values.finding import Finding, Location, Severity
+from gpuvet.values.path import Path, path_text
 from gpuvet.values.span import Span
 
-INPUT_RULES: dict[str, tuple[str, Severity, Consequence]] = {
-    "IN000": ("unreadable-file", "error", "input-not-read"),
-    "IN001": ("syntax-error", "error", "input-not-read"),
-    "IN002": ("not-text", "error", "input-not-read"),
-    "IN003": ("alias-bomb", "error", "input-not-read"),
-    "IN004": ("nested-too-deep", "error", "input-not-read"),
-    "IN005": ("duplicate-key", "error", "silently-ignored"),
-    "IN006": ("merge-overrides-key", "warning", "silently-ignored"),
-    "IN007": ("no-json-form", "error", "rejected-by-api"),
-    "IN008": ("unrendered-template", "info", "input-not-read"),
-    "IN009": ("yaml-directive", "error", "rejected-by-api"),
-    "IN010": ("kind-not-covered", "info", "advice"),
-    "IN011": ("rule-crashed", "error", "input-not-read"),
-}
-"""The findings that no rule file makes: about the text itself, and about us."""
+INPUT_RULES = {info.id: info for info in RULES if info.kind == "input"}
+"""The rules about the text itself, and about us."""
 
 
 class FileJob(NamedTuple):
@@ -37,9 +26,12 @@ class FileJob(NamedTuple):
     judge: Judge
     context: Context
     needles: tuple[bytes, ...]
-    severities: dict[str, str]
+    severities: Mapping[str, Severity]
+    """Rules of the reader that are on."""
     keep: frozenset[str]
     """Kinds of objects whose facts are kept."""
+    stdin_name: str = "-"
+    """The input that cannot be read twice."""
 
 
 def check_file(name: str, data: bytes, job: FileJob, second: bool = False) -> FileResult:
@@ -54,9 +46,7 @@ def check_file(name: str, data: bytes, job: FileJob, second: bool = False) -> Fi
         reading = read(data)
     result.counts.empty = reading.empty
     lines = _Ignored(data)
-    documents: list[tuple[Document, str]] = []
-    for document in reading.documents:
-        documents.append((document, document.source or name))
+    documents = [(document, document.source or name) for document in reading.documents]
     for problem in reading.problems:
         if problem.code == "IN008":
             result.counts.templates += 1
@@ -64,9 +54,9 @@ def check_file(name: str, data: bytes, job: FileJob, second: bool = False) -> Fi
         _add_problem(result, problem, name, job)
     context = job.context
     if documents and job.keep:
-        own = [fact for document, file in documents for fact in facts_of(document, file, job.keep)]
+        own = [fact for document, file in documents for fact in facts_of(document, file, name, job.keep, job.judge.domains)]
         if own:
-            result.facts = own
+            result.facts = own if name == job.stdin_name else [fact._replace(document=None) for fact in own]
             context = _OwnFirst(own, context)
     for document, file in documents:
         result.counts.documents += 1
@@ -84,11 +74,11 @@ def check_file(name: str, data: bytes, job: FileJob, second: bool = False) -> Fi
             span = document.key_span(path) or document.value_span(path) or Span(document.line, 1, document.line, 2)
             message = f"{kind or 'an object without kind'} holds a Pod template, but gpuvet does not know this kind, so it was not checked"
             fix = "add a row for it under `workloads:` in .gpuvet.yaml"
-            result.findings.append(_input_finding("IN010", message, file, span, fix, document, path))
+            result.findings += _input_findings(job, "IN012", message, file, span, document, path, fix)
         for crash in verdict.crashes:
             result.crashed = True
-            result.findings.append(_crash_finding(crash, file, document))
-    result.findings = [f for f in result.findings if not lines.ignores(f) and _severity_of(f, job) != "off"]
+            result.findings += _crash_findings(job, crash, file, document)
+    result.findings = [f for f in result.findings if not lines.ignores(f)]
     result.open = [f for f in result.open if not lines.ignores(f)]
     return result
 
@@ -100,26 +90,24 @@ def _relevant(data: bytes, needles: tuple[bytes, ...]) -> bool:
     return any(needle in data for needle in needles)
 
 
-def _severity_of(finding: Finding, job: FileJob) -> str:
-    if finding.rule in INPUT_RULES:
-        return job.severities.get(finding.rule, job.severities.get("IN*", finding.severity))
-    return finding.severity
-
-
 def _add_problem(result: FileResult, problem: Problem, name: str, job: FileJob) -> None:
-    result.findings.append(_input_finding(problem.code, problem.message, name, problem.span, None, None, ()))
+    result.findings += _input_findings(job, problem.code, problem.message, name, problem.span)
 
 
-def _input_finding(
-    code: str, message: str, file: str, span: Span, advice: str | None, document: Document | None, path: tuple[str | int, ...]
-) -> Finding:
-    name, severity, consequence = INPUT_RULES.get(code, ("unreadable", "error", "input-not-read"))
+def _input_findings(
+    job: FileJob, code: str, message: str, file: str, span: Span, document: Document | None = None, path: Path = (), advice: str | None = None
+) -> list[Finding]:
+    """The finding, or none when its rule is off."""
+    severity = job.severities.get(code)
+    if severity is None:
+        return []
+    info = INPUT_RULES[code]
     value = document.value if document is not None else None
-    return Finding(
+    finding = Finding(
         rule=code,
-        name=name,
+        name=info.name,
         severity=severity,
-        consequence=consequence,
+        consequence=info.consequence,
         message=message,
         expected=advice,
         actual=None,
@@ -131,18 +119,19 @@ def _input_finding(
         fix=None,
         fingerprint=fingerprint(code, file, message),
     )
+    return [finding]
 
 
-def _crash_finding(crash: Crash, file: str, document: Document) -> Finding:
+def _crash_findings(job: FileJob, crash: Crash, file: str, document: Document) -> list[Finding]:
     message = f"rule {crash.rule.info.id} failed on this object ({crash.error}); the other rules ran. This is a bug of the rule, not of the manifest"
-    return _input_finding("IN011", message, file, Span(document.line, 1, document.line, 2), None, document, ())
+    return _input_findings(job, "IN013", message, file, Span(document.line, 1, document.line, 2), document)
 
 
-def unreadable(name: str, reason: str) -> FileResult:
+def unreadable(name: str, reason: str, job: FileJob) -> FileResult:
     """The result for a path that cannot be read."""
     result = FileResult(name, unread=True)
     result.counts.files = 1
-    result.findings.append(_input_finding("IN000", f"cannot be read: {reason}", name, Span(1, 1, 1, 1), None, None, ()))
+    result.findings += _input_findings(job, "IN000", f"cannot be read: {reason}", name, Span(1, 1, 1, 1))
     return result
 
 
@@ -161,6 +150,11 @@ class _OwnFirst:
 
         self._own = FactContext(facts)
         self._behind = behind
+        self.default_namespace = behind.default_namespace
+
+    def is_complete(self, kind: str) -> bool:
+        """Whether no other objects of a kind can exist."""
+        return self._behind.is_complete(kind)
 
     def find(self, kind: str, name: str, namespace: str | None, file: str):  # type: ignore[no-untyped-def]
         """The object of that identity."""

@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
-from gpuvet.engine.context import EmptyContext, Fact, FactContext
+from gpuvet.engine.context import Context, EmptyContext, Fact, FactContext
 from gpuvet.engine.judge import Judge
 from gpuvet.engine.ruleset import RuleSet
 from gpuvet.scan.file import FileJob, check_file, read_bytes, unreadable
@@ -55,7 +55,7 @@ def _scan(request: Scan, rules: RuleSet) -> ScanResult:
     findings: list[Finding] = []
     unread = crashed = False
     waiting: list[FileResult] = []
-    for result in _pass(request, inputs, _job(settings, rules, None, EmptyContext())):
+    for result in _pass(request, inputs, _job(settings, rules, None, EmptyContext(), request.stdin_name)):
         counts.add(result.counts)
         findings.extend(result.findings)
         facts.extend(result.facts)
@@ -71,16 +71,16 @@ def _scan(request: Scan, rules: RuleSet) -> ScanResult:
     findings.extend(finding for result in waiting if not result.asked & context.kinds for finding in result.open)
     if again:
         only = frozenset().union(*(result.open_rules for result in waiting))
-        for result in _pass(request, again, _job(settings, rules, only, context)):
+        for result in _pass(request, again, _job(settings, rules, only, context, request.stdin_name)):
             findings.extend(f for f in (*result.findings, *result.open) if f.rule in only)
             unread, crashed = unread or result.unread, crashed or result.crashed
     return ScanResult(sorted(set(findings), key=lambda finding: finding.order), counts, unread, crashed)
 
 
-def _job(settings: Settings, rules: RuleSet, only: frozenset[str] | None, context: EmptyContext | FactContext) -> FileJob:
-    judge = Judge(rules, settings.workloads, settings.platform, only)
-    severities = {rule: severity for rule, severity in settings.severities.items() if rule.startswith("IN")}
-    return FileJob(judge, context, rules.needles(), severities, rules.finds)
+def _job(settings: Settings, rules: RuleSet, only: frozenset[str] | None, context: Context, stdin_name: str = "-") -> FileJob:
+    judge = Judge(rules, settings.workloads, settings.platform, only, rules.domains)
+    severities = {rule.info.id: rule.severity for rule in rules.rules if rule.info.kind == "input"}
+    return FileJob(judge, context, rules.needles(), severities, rules.finds, stdin_name)
 
 
 def _context_facts(settings: Settings, rules: RuleSet) -> list[Fact]:
@@ -106,7 +106,7 @@ def _pass(request: Scan, inputs: Iterable[str | Unreadable], job: FileJob) -> It
 
 def _one(entry: str | Unreadable, job: FileJob, request: Scan) -> FileResult:
     if isinstance(entry, Unreadable):
-        return unreadable(entry.path, entry.reason)
+        return unreadable(entry.path, entry.reason, job)
     if entry in ("-", request.stdin_name) and request.stdin is not None:
         return check_file(request.stdin_name, request.stdin, job)
     return _check(entry, job, request)
@@ -116,7 +116,7 @@ def _check(name: str, job: FileJob, request: Scan | None) -> FileResult:
     try:
         data = read_bytes(name)
     except OSError as error:
-        return unreadable(name, error.strerror or str(error))
+        return unreadable(name, error.strerror or str(error), job)
     return check_file(name, data, job)
 
 
@@ -131,7 +131,7 @@ def _parallel(listed: list[str | Unreadable], job: FileJob, jobs: int, request: 
     chunks = [files[start : start + size] for start in range(0, len(files), size)]
     method = multiprocessing.get_context("forkserver" if sys.platform != "win32" else "spawn")
     packed = (request.settings, job.judge.only, job.context)
-    with ProcessPoolExecutor(jobs, method, _start, packed) as pool:
+    with ProcessPoolExecutor(jobs, method, initializer=_start, initargs=packed) as pool:
         for results in pool.map(_chunk, chunks):
             yield from results
 
@@ -139,7 +139,7 @@ def _parallel(listed: list[str | Unreadable], job: FileJob, jobs: int, request: 
 _worker: FileJob | None = None
 
 
-def _start(settings: Settings, only: frozenset[str] | None, context: EmptyContext | FactContext) -> None:
+def _start(settings: Settings, only: frozenset[str] | None, context: Context) -> None:
     global _worker
     gc.disable()
     _worker = _job(settings, rule_set(settings), only, context)

@@ -1,5 +1,6 @@
 """Finds the folders that travel with the program: rules, schemas, policies."""
 
+import hashlib
 from pathlib import Path as FilePath
 
 from gpuvet.values.errors import GpuvetError
@@ -28,3 +29,13 @@ def data_folder(name: str) -> FilePath:
 def package_folder() -> FilePath:
     """The folder of the package itself."""
     return _PACKAGE
+
+
+def source_digest() -> str:
+    """A digest of every YAML file that compiled/ is made from."""
+    digest = hashlib.blake2b(digest_size=16)
+    for folder in (data_folder("rules"), data_folder("policies") / "bundles"):
+        for path in sorted(folder.rglob("*.yaml")):
+            if path.name != "coverage.yaml":
+                digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

@@ -12,7 +12,7 @@ class KnownKeys(Kind):
 
     of: str
     domain: str
-    where: list[str] = []
+    where: tuple[str, ...] = ()
     also: str | None = None
     """A regular expression of further legal keys."""
 

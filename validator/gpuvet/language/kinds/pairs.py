@@ -16,13 +16,10 @@ class Requires(Kind):
 
     def lower(self, scope: Scope) -> tuple[ir.Check, ...]:
         at = parse(self.at, scope)
-        checks = []
-        for text in self.values:
-            value = parse(text, scope)
-            checks.append(
-                ir.Check(when=absent(value), at=at, message=(f"{label_of(value)} is missing",), expected=(f"{label_of(value)} is given",))
-            )
-        return tuple(checks)
+        return tuple(
+            ir.Check(when=absent(value), at=at, message=(f"{label_of(value)} is missing",), expected=(f"{label_of(value)} is given",))
+            for value in (parse(text, scope) for text in self.values)
+        )
 
 
 @kind("mutually_exclusive", shorthand="values")

@@ -18,10 +18,13 @@ _FOLD = {"sum": "total", "max": "largest", "min": "smallest"}
 _ROOT = {"self": "s.value", "pod": "s.pod", "object": "s.object", "template": "s.template"}
 
 
-IMPORTS = """from gpuvet.compiled.facts import FACTS
+IMPORTS = """from typing import Any
+
+from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
     UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim, version, whole,
+    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
+    version, whole,
 )
 """
 """What printed rules need."""
@@ -34,7 +37,7 @@ def print_rule(name: str, title: str, checks: tuple[ir.Check, ...]) -> str:
     for check in checks:
         body.extend(printer.check(check))
     roots = [f"    {root} = {source}" for root, source in printer.roots.items()]
-    return "\n".join([f"def {name}(s, p, out):", f'    """{title}"""', *roots, *body, ""])
+    return "\n".join([f"def {name}(s: Any, p: Any, out: Any) -> None:", f'    """{title}"""', *roots, *body, ""])
 
 
 class _Printer:
@@ -291,8 +294,7 @@ class _Printer:
                 inner = f"[because_ for {var}_at, {var} in {self.located(of)} for because_ in {self.rest_on(body)}]"
                 return self.all_of([self.rest_on(of), inner])
             case ir.Concat(parts):
-                last = self.rest_on(parts[-1]) if parts else "[]"
-                return last
+                return self.rest_on(parts[-1]) if parts else "[]"
             case ir.PodSum(key):
                 self.value(ir.Root("pod"))
                 return f"pod_reads(pod_, {self.value(key)})"
@@ -354,7 +356,7 @@ def hoist(check: ir.Check) -> list[tuple[ir.Expr, str, frozenset[str]]]:
 
 
 _PLAIN = ir.Constant | ir.Amount | ir.Root | ir.Name | ir.KeyOf | ir.Param | ir.Fact
-_RESERVED = {"s", "p", "out", "because_", "part", *keyword.kwlist, *re.findall(r"\w+", IMPORTS), "any", "all", "self_", "pod_", "object_", "template_"}
+_RESERVED = {*["s", "p", "out", "because_", "part", "any", "all", "self_", "pod_", "object_", "template_"], *keyword.kwlist, *re.findall(r"\w+", IMPORTS)}
 
 
 def _occurrences(root: ir.Expr, sought: ir.Expr, named: list[ir.Expr]) -> int:
