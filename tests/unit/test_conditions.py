@@ -6,6 +6,7 @@ import pytest
 
 from gpuvet.scan.run import Scan, scan
 from gpuvet.settings.config import load_settings
+from gpuvet.values.finding import Finding
 from gpuvet.values.version import in_range, parse_version
 
 RULE = """family: ACME
@@ -17,7 +18,7 @@ rules:
     on: pod
     trigger: {{keys: [acme.io/*]}}
     forbidden: "{condition}"
-    message: found
+    message: "{message}"
     why: Only a test.
 """
 POD = """apiVersion: v1
@@ -39,12 +40,16 @@ spec:
 FRAGMENT = POD.replace("      image: logs\n", "")
 
 
-def findings(tmp_path: Path, condition: str, manifest: str) -> list[str]:
+def findings(tmp_path: Path, condition: str, manifest: str, message: str = "found") -> list[str]:
+    return [finding.rule for finding in judged(tmp_path, condition, manifest, message)]
+
+
+def judged(tmp_path: Path, condition: str, manifest: str, message: str) -> list[Finding]:
     (tmp_path / ".gpuvet.yaml").write_text("ruleFiles: [rules.yaml]\n")
-    (tmp_path / "rules.yaml").write_text(RULE.format(condition=condition))
+    (tmp_path / "rules.yaml").write_text(RULE.format(condition=condition, message=message))
     (tmp_path / "pod.yaml").write_text(manifest)
     settings = load_settings(tmp_path / ".gpuvet.yaml")
-    return [finding.rule for finding in scan(Scan([str(tmp_path / "pod.yaml")], settings, jobs=1)).findings]
+    return scan(Scan([str(tmp_path / "pod.yaml")], settings, jobs=1)).findings
 
 
 @pytest.mark.parametrize(
@@ -91,3 +96,8 @@ def test_alternative_version_ranges() -> None:
     assert {version: in_range(parse_version(version) or (), text) for version in inside} == inside
     with pytest.raises(ValueError, match="not a version range"):
         in_range((1, 0), "<2 || soon")
+
+
+def test_words_of_the_author_are_shown_as_they_are(tmp_path: Path) -> None:
+    message = "a{has(annotation('acme.io/other')) ? ' and more' : ''}{has(annotation('acme.io/team')) ? ' of ' : '-'}b"
+    assert [finding.message for finding in judged(tmp_path, "true", POD, message)] == ["a of b"]

@@ -90,6 +90,11 @@ class _Printer:
         return "say(" + ", ".join(repr(part) if isinstance(part, str) else self.shown(part) for part in template) + ")"
 
     def shown(self, expr: ir.Expr) -> str:
+        match expr:
+            case ir.Constant(value=str() as words):
+                return repr(words)  # the author's own words, blanks and all
+            case ir.If(test, then, otherwise) if expr not in self.hoisted:
+                return f"({self.shown(then)} if {self.value(test)} else {self.shown(otherwise)})"
         match ir.type_of(expr):
             case "quantity":
                 return f"shown({self.value(expr)})"
