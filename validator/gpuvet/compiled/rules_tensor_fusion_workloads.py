@@ -33,16 +33,17 @@ def TF501(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     metadata = get(pod_, 'metadata')
     annotations = get(metadata, 'annotations')
-    if ((equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true') and (not any(member(a_at[-1], ('tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source')) for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations)))) and ((not (get(annotations, 'tensor-fusion.ai/workload') is not None)) and (not (get(annotations, 'tensor-fusion.ai/generate-workload') is not None)))):
+    workload = get(annotations, 'tensor-fusion.ai/workload')
+    if ((equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true') and (not any(member(a_at[-1], ('tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source')) for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations)))) and ((not (workload is not None)) and (not (get(annotations, 'tensor-fusion.ai/generate-workload') is not None)))):
         out((
             (*('pod',), 'metadata', 'annotations'),
             True,
             'no workload annotation names a TensorFusionWorkload, which operators from v1.17.0 to v1.34.7 demand; from v1.35.0 one is made',
             'tensor-fusion.ai/workload and tensor-fusion.ai/generate-workload for operators before v1.35.0',
-            annotations,
+            workload,
             [],
             ("add tensor-fusion.ai/workload, or name the operator's version under platform.tensorFusion in .gpuvet.yaml", False, ()),
-            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[*[annotations], *[because_ for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations) for because_ in []], *[None]]], *[*[get(annotations, 'tensor-fusion.ai/workload')], *[get(annotations, 'tensor-fusion.ai/generate-workload')]]],
+            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[*[annotations], *[because_ for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations) for because_ in []], *[None]]], *[*[workload], *[get(annotations, 'tensor-fusion.ai/generate-workload')]]],
         ))
 
 
@@ -112,7 +113,7 @@ def TF041(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/workload-profile'),
             False,
-            say('there is no WorkloadProfile ', text(workload_profile), " in the Pod's namespace ", text((get(object_, 'metadata', 'namespace') if (get(object_, 'metadata', 'namespace') is not None) else p['namespace']))),
+            say('there is no WorkloadProfile ', text(workload_profile), " in the Pod's namespace ", (text(get(object_, 'metadata', 'namespace')) if (get(object_, 'metadata', 'namespace') is not None) else text(p['namespace']))),
             'the name of a WorkloadProfile of the same namespace',
             workload_profile,
             [],
@@ -199,8 +200,8 @@ def TF044(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-request'),
             False,
-            say('tensor-fusion.ai/tflops-request ', text(tflops_request), ' counts, and not ', text(tflops)),
-            'one value, or none that is overruled',
+            say('tensor-fusion.ai/tflops-request ', text(tflops_request), ' counts, and not tflops ', text(tflops)),
+            'only one of the two, or the same value',
             tflops_request,
             [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'resources', 'requests', 'tflops'), say('tflops is ', text(tflops)))],
             None,
@@ -216,8 +217,8 @@ def TF044(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-limit'),
             False,
-            say('tensor-fusion.ai/tflops-limit ', text(tflops_limit), ' counts, and not ', text(tflops)),
-            'one value, or none that is overruled',
+            say('tensor-fusion.ai/tflops-limit ', text(tflops_limit), ' counts, and not tflops ', text(tflops)),
+            'only one of the two, or the same value',
             tflops_limit,
             [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'resources', 'limits', 'tflops'), say('tflops is ', text(tflops)))],
             None,
@@ -233,8 +234,8 @@ def TF044(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-request'),
             False,
-            say('tensor-fusion.ai/vram-request ', text(vram_request), ' counts, and not ', text(vram)),
-            'one value, or none that is overruled',
+            say('tensor-fusion.ai/vram-request ', text(vram_request), ' counts, and not vram ', text(vram)),
+            'only one of the two, or the same value',
             vram_request,
             [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'resources', 'requests', 'vram'), say('vram is ', text(vram)))],
             None,
@@ -250,8 +251,8 @@ def TF044(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-limit'),
             False,
-            say('tensor-fusion.ai/vram-limit ', text(vram_limit), ' counts, and not ', text(vram)),
-            'one value, or none that is overruled',
+            say('tensor-fusion.ai/vram-limit ', text(vram_limit), ' counts, and not vram ', text(vram)),
+            'only one of the two, or the same value',
             vram_limit,
             [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'resources', 'limits', 'vram'), say('vram is ', text(vram)))],
             None,
@@ -267,8 +268,8 @@ def TF044(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-request'),
             False,
-            say('tensor-fusion.ai/compute-percent-request ', text(compute_percent_request), ' counts, and not ', text(compute)),
-            'one value, or none that is overruled',
+            say('tensor-fusion.ai/compute-percent-request ', text(compute_percent_request), ' counts, and not compute ', text(compute)),
+            'only one of the two, or the same value',
             compute_percent_request,
             [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'resources', 'requests', 'compute'), say('compute is ', text(compute)))],
             None,
@@ -284,8 +285,8 @@ def TF044(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-limit'),
             False,
-            say('tensor-fusion.ai/compute-percent-limit ', text(compute_percent_limit), ' counts, and not ', text(compute)),
-            'one value, or none that is overruled',
+            say('tensor-fusion.ai/compute-percent-limit ', text(compute_percent_limit), ' counts, and not compute ', text(compute)),
+            'only one of the two, or the same value',
             compute_percent_limit,
             [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'resources', 'limits', 'compute'), say('compute is ', text(compute)))],
             None,
@@ -301,8 +302,8 @@ def TF044(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'),
             False,
-            say('tensor-fusion.ai/gpu-count ', text(gpu_count), ' counts, and not ', text(gpuCount)),
-            'one value, or none that is overruled',
+            say('tensor-fusion.ai/gpu-count ', text(gpu_count), ' counts, and not gpuCount ', text(gpuCount)),
+            'only one of the two, or the same value',
             gpu_count,
             [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'gpuCount'), say('gpuCount is ', text(gpuCount)))],
             None,
@@ -316,8 +317,8 @@ def TF044(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-model'),
             False,
-            say('tensor-fusion.ai/gpu-model ', text(gpu_model), ' counts, and not ', text(gpuModel)),
-            'one value, or none that is overruled',
+            say('tensor-fusion.ai/gpu-model ', text(gpu_model), ' counts, and not gpuModel ', text(gpuModel)),
+            'only one of the two, or the same value',
             gpu_model,
             [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'gpuModel'), say('gpuModel is ', text(gpuModel)))],
             None,
@@ -331,8 +332,8 @@ def TF044(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vendor'),
             False,
-            say('tensor-fusion.ai/vendor ', text(vendor), ' counts, and not ', text(vendor_)),
-            'one value, or none that is overruled',
+            say('tensor-fusion.ai/vendor ', text(vendor), ' counts, and not vendor ', text(vendor_)),
+            'only one of the two, or the same value',
             vendor,
             [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'vendor'), say('vendor is ', text(vendor_)))],
             None,
@@ -346,8 +347,8 @@ def TF044(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'),
             False,
-            say('tensor-fusion.ai/qos ', text(qos), ' counts, and not ', text(qos_)),
-            'one value, or none that is overruled',
+            say('tensor-fusion.ai/qos ', text(qos), ' counts, and not qos ', text(qos_)),
+            'only one of the two, or the same value',
             qos,
             [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'qos'), say('qos is ', text(qos_)))],
             None,
@@ -361,8 +362,8 @@ def TF044(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpupool'),
             False,
-            say('tensor-fusion.ai/gpupool ', text(gpupool), ' counts, and not ', text(poolName)),
-            'one value, or none that is overruled',
+            say('tensor-fusion.ai/gpupool ', text(gpupool), ' counts, and not poolName ', text(poolName)),
+            'only one of the two, or the same value',
             gpupool,
             [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'poolName'), say('poolName is ', text(poolName)))],
             None,
@@ -376,8 +377,8 @@ def TF044(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/isolation'),
             False,
-            say('tensor-fusion.ai/isolation ', text(isolation), ' counts, and not ', text(isolation_)),
-            'one value, or none that is overruled',
+            say('tensor-fusion.ai/isolation ', text(isolation), ' counts, and not isolation ', text(isolation_)),
+            'only one of the two, or the same value',
             isolation,
             [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'isolation'), say('isolation is ', text(isolation_)))],
             None,
@@ -417,7 +418,7 @@ def TF503(s: Any, p: Any, out: Any) -> None:
                 field_at,
                 False,
                 say(text(field_at[-1]), ' ', text(field), " of the profile never counts: only the Pod's annotation does"),
-                say('the annotation tensor-fusion.ai/', text(('gpupool' if value else ('isolation' if value_ else 'gpu-indices'))), ' on the Pods that name this profile'),
+                say('the annotation tensor-fusion.ai/', ('gpupool' if value else ('isolation' if value_ else 'gpu-indices')), ' on the Pods that name this profile'),
                 field,
                 [],
                 None,
@@ -459,7 +460,7 @@ def TF047(s: Any, p: Any, out: Any) -> None:
                 say('one of ', text([get(c, 'name') for c in items(containers)])),
                 inject_container,
                 [((*('pod',), 'spec', 'containers'), 'the containers')],
-                (say('name an existing container: ', text((nearest(token_, [get(c, 'name') for c in items(containers)]) if (nearest(token_, [get(c, 'name') for c in items(containers)]) is not None) else [get(c, 'name') for c in items(containers)]))), False, ()),
+                (say('name an existing container: ', (text(nearest(token_, [get(c, 'name') for c in items(containers)])) if (nearest(token_, [get(c, 'name') for c in items(containers)]) is not None) else text([get(c, 'name') for c in items(containers)]))), False, ()),
                 [*[token], *[*[*[containers], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), containers) for because_ in [*[get(c, 'name')], *[token]]], *[None]], *[*[get(spec, 'initContainers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')) for because_ in [*[get(c, 'name')], *[token]]], *[None]]]],
             ))
 
@@ -577,16 +578,17 @@ def TF050(s: Any, p: Any, out: Any) -> None:
     metadata = get(pod_, 'metadata')
     containers = get(pod_, 'spec', 'containers')
     annotations = get(metadata, 'annotations')
-    if ((equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true') and (not any(member(a_at[-1], ('tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source')) for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))) and equal(size(containers), 1)) and (not (get(annotations, 'tensor-fusion.ai/inject-container') is not None))):
+    inject_container = get(annotations, 'tensor-fusion.ai/inject-container')
+    if ((equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true') and (not any(member(a_at[-1], ('tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source')) for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))) and equal(size(containers), 1)) and (not (inject_container is not None))):
         out((
             (*('pod',), 'metadata', 'annotations'),
             True,
             say('no inject-container annotation, which operators before v1.35.0 demand even for the one container ', text(get(containers, 0, 'name'))),
             say('tensor-fusion.ai/inject-container ', text(get(containers, 0, 'name')), ' for operators before v1.35.0'),
-            annotations,
+            inject_container,
             [],
             (say('add tensor-fusion.ai/inject-container ', text(get(containers, 0, 'name')), ", or name the operator's version in .gpuvet.yaml"), False, ()),
-            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[*[annotations], *[because_ for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations) for because_ in []], *[None]], *[containers]], *[get(annotations, 'tensor-fusion.ai/inject-container')]],
+            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[*[annotations], *[because_ for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations) for because_ in []], *[None]], *[containers]], *[inject_container]],
         ))
 
 
@@ -602,7 +604,7 @@ def TF051(s: Any, p: Any, out: Any) -> None:
                 "exactly 'true' or 'false'",
                 value,
                 [],
-                (say("write '", text(('true' if member(lower(trim(value)), ('true', 'yes', 'y', 'on', '1', 't', 'enabled', 'enable')) else ('false' if member(lower(trim(value)), ('false', 'no', 'n', 'off', '0', 'f', 'disabled', 'disable')) else nearest(value, ('true', 'false'))))), "'"), False, (('set', value_at, ('true' if member(lower(trim(value)), ('true', 'yes', 'y', 'on', '1', 't', 'enabled', 'enable')) else ('false' if member(lower(trim(value)), ('false', 'no', 'n', 'off', '0', 'f', 'disabled', 'disable')) else nearest(value, ('true', 'false'))))), )),
+                (say("write '", ('true' if member(lower(trim(value)), ('true', 'yes', 'y', 'on', '1', 't', 'enabled', 'enable')) else ('false' if member(lower(trim(value)), ('false', 'no', 'n', 'off', '0', 'f', 'disabled', 'disable')) else text(nearest(value, ('true', 'false'))))), "'"), False, (('set', value_at, ('true' if member(lower(trim(value)), ('true', 'yes', 'y', 'on', '1', 't', 'enabled', 'enable')) else ('false' if member(lower(trim(value)), ('false', 'no', 'n', 'off', '0', 'f', 'disabled', 'disable')) else nearest(value, ('true', 'false'))))), )),
                 [*[value], *[value]],
             ))
 
@@ -650,16 +652,17 @@ def TF054(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     metadata = get(pod_, 'metadata')
     annotations = get(metadata, 'annotations')
-    if (equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true') and ((not (get(annotations, 'tensor-fusion.ai/is-local-gpu') is not None)) and (not equal(get(annotations, 'tensor-fusion.ai/sidecar-worker'), 'true')))):
+    is_local_gpu = get(annotations, 'tensor-fusion.ai/is-local-gpu')
+    if (equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true') and ((not (is_local_gpu is not None)) and (not equal(get(annotations, 'tensor-fusion.ai/sidecar-worker'), 'true')))):
         out((
             (*('pod',), 'metadata', 'annotations'),
             True,
             'no is-local-gpu annotation, so the pool decides whether the Pod runs on a GPU node; when the pool says nothing it does',
             "tensor-fusion.ai/is-local-gpu 'true' or 'false'",
-            annotations,
+            is_local_gpu,
             [],
             None,
-            [*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[*[get(annotations, 'tensor-fusion.ai/is-local-gpu')], *[get(annotations, 'tensor-fusion.ai/sidecar-worker')]]],
+            [*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[*[is_local_gpu], *[get(annotations, 'tensor-fusion.ai/sidecar-worker')]]],
         ))
 
 
@@ -811,10 +814,10 @@ def TF057(s: Any, p: Any, out: Any) -> None:
         out((
             ((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vendor') if has_vendor else (*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'vendor')),
             False,
-            say('vendor ', text(vendor__), ' does not support isolation soft', text(('' if has_isolation else ', which counts when no isolation is given'))),
+            say('vendor ', text(vendor__), ' does not support isolation soft', ('' if has_isolation else ', which counts when no isolation is given')),
             say('isolation shared or hard for ', text(vendor__)),
             vendor__,
-            [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/isolation') if has_isolation else (*('pod',), 'metadata', 'annotations')), say('isolation is ', text((isolation if has_isolation else 'soft by default'))))],
+            [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/isolation') if has_isolation else (*('pod',), 'metadata', 'annotations')), say('isolation is ', (text(isolation) if has_isolation else 'soft by default')))],
             ('add tensor-fusion.ai/isolation with shared or hard', False, ()),
             [*([isolation] if (not has_isolation) else [isolation]), *([vendor] if has_vendor else [*[vendor], *[vendor_]])],
         ))
@@ -830,7 +833,7 @@ def TF058(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/partition-id'),
             False,
-            say('partition-id ', text(partition_id), ' counts only with isolation partitioned, and isolation is ', text((isolation if (isolation is not None) else 'soft by default'))),
+            say('partition-id ', text(partition_id), ' counts only with isolation partitioned, and isolation is ', (text(isolation) if (isolation is not None) else 'soft by default')),
             'isolation partitioned beside it',
             partition_id,
             [],
@@ -893,8 +896,8 @@ def TF060(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-model'),
             False,
-            say('gpu-model is ', text(gpu_model), ', which is none of the models ', text(('that the configuration names' if value_ else 'of the catalogue, though one differs only in letter case'))),
-            say(text((p['gpuModels'] if value_ else nearest(gpu_model, names)))),
+            say('gpu-model is ', text(gpu_model), ', which is none of the models ', ('that the configuration names' if value_ else 'of the catalogue, though one differs only in letter case')),
+            say((text(p['gpuModels']) if value_ else text(nearest(gpu_model, names)))),
             gpu_model,
             [],
             (say('write ', text(nearest(gpu_model, (p['gpuModels'] if value_ else names)))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-model'), nearest(gpu_model, (p['gpuModels'] if value_ else names))), )),
@@ -1073,10 +1076,10 @@ def TF517(s: Any, p: Any, out: Any) -> None:
         out((
             ((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/sidecar-worker') if value else (*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'sidecarWorker')),
             False,
-            say('a worker sidecar needs isolation hard or shared, and isolation is ', text((isolation if has_isolation else 'soft by default'))),
+            say('a worker sidecar needs isolation hard or shared, and isolation is ', (text(isolation) if has_isolation else 'soft by default')),
             'isolation hard or shared beside a worker sidecar',
             isolation,
-            [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/isolation') if has_isolation else (*('pod',), 'metadata', 'annotations')), say('isolation is ', text((isolation if has_isolation else 'soft by default'))))],
+            [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/isolation') if has_isolation else (*('pod',), 'metadata', 'annotations')), say('isolation is ', (text(isolation) if has_isolation else 'soft by default')))],
             ('set tensor-fusion.ai/isolation to hard', False, ()),
             [*([sidecar_worker] if value else [*[get(annotations, 'tensor-fusion.ai/is-local-gpu')], *[sidecarWorker]]), *([isolation] if equal(isolation, 'partitioned') else [*([isolation] if (not has_isolation) else [isolation]), *(([vendor] if (vendor is not None) else [*[vendor], *[get(spec, 'vendor')]]) if (not (vendor_ is not None)) else ([vendor] if (vendor is not None) else [*[vendor], *[get(spec, 'vendor')]]))])],
         ))
@@ -1115,7 +1118,7 @@ def TF066(s: Any, p: Any, out: Any) -> None:
             say('one of ', text(('compute', 'vram', 'all'))),
             autoscale_target,
             [],
-            (say('write ', text(('compute' if member(lower(trim(autoscale_target)), ('tflops', 'flops', 'gpu', 'cpu')) else ('vram' if member(lower(trim(autoscale_target)), ('memory', 'mem')) else nearest(autoscale_target, ('compute', 'vram', 'all')))))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/autoscale-target'), ('compute' if member(lower(trim(autoscale_target)), ('tflops', 'flops', 'gpu', 'cpu')) else ('vram' if member(lower(trim(autoscale_target)), ('memory', 'mem')) else nearest(autoscale_target, ('compute', 'vram', 'all'))))), )),
+            (say('write ', ('compute' if member(lower(trim(autoscale_target)), ('tflops', 'flops', 'gpu', 'cpu')) else ('vram' if member(lower(trim(autoscale_target)), ('memory', 'mem')) else text(nearest(autoscale_target, ('compute', 'vram', 'all')))))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/autoscale-target'), ('compute' if member(lower(trim(autoscale_target)), ('tflops', 'flops', 'gpu', 'cpu')) else ('vram' if member(lower(trim(autoscale_target)), ('memory', 'mem')) else nearest(autoscale_target, ('compute', 'vram', 'all'))))), )),
             [*[autoscale_target], *[*[autoscale_target], *[autoscale_target]]],
         ))
 
@@ -1130,11 +1133,11 @@ def TF067(s: Any, p: Any, out: Any) -> None:
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/disable-features'),
                 False,
-                say('disable-features has ', text(token), ', which ', text(('is not recognised because of the blank' if member(trim(token), ('gpu-opt', 'gpu-limiter', 'mem-manager', 'start-worker')) else 'is no feature'))),
+                say('disable-features has ', text(token), ', which ', ('is not recognised because of the blank' if member(trim(token), ('gpu-opt', 'gpu-limiter', 'mem-manager', 'start-worker')) else 'is no feature')),
                 'gpu-opt, gpu-limiter, mem-manager, with commas and no blanks between them',
                 disable_features,
                 [],
-                (say(text(('take the superfluous comma out' if equal(trim(token), '') else nearest(trim(token), ('gpu-opt', 'gpu-limiter', 'mem-manager'))))), False, ()),
+                (say(('take the superfluous comma out' if equal(trim(token), '') else text(nearest(trim(token), ('gpu-opt', 'gpu-limiter', 'mem-manager'))))), False, ()),
                 [token],
             ))
 
@@ -1151,7 +1154,7 @@ def TF518(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/disable-features'),
             True,
-            say('disable-features does nothing in local mode with isolation ', text((isolation if has_isolation else 'soft, the default'))),
+            say('disable-features does nothing in local mode with isolation ', (text(isolation) if has_isolation else 'soft, the default')),
             'isolation hard, or remote mode',
             isolation,
             [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu'), 'local mode is chosen here')],
@@ -1171,7 +1174,7 @@ def TF069(s: Any, p: Any, out: Any) -> None:
         out((
             ((*('pod',), 'metadata', 'labels', 'tensor-fusion.ai/port-name') if has_port_name else (*('pod',), 'metadata', 'labels', 'tensor-fusion.ai/host-port')),
             False,
-            say('host-port auto wants a host port for ', text((port_name if has_port_name else 'a port that no port-name label names')), ', and no container declares a port of that name'),
+            say('host-port auto wants a host port for ', (text(port_name) if has_port_name else 'a port that no port-name label names'), ', and no container declares a port of that name'),
             'the label tensor-fusion.ai/port-name with the name of a declared container port',
             port_name,
             [],

@@ -10,6 +10,9 @@ from gpuvet.language.expression import Scope
 from gpuvet.language.kinds.base import Kind, both, kind
 
 
+_KIND = ir.Get(ir.Root("object"), ir.Constant("kind"))
+
+
 @kind("unknown_fields")
 class UnknownFields(Kind):
     """Fields of `object` that the CRD `crd` does not have, below `below` at every depth that the models know. `which`: those that
@@ -63,7 +66,7 @@ class UnknownFields(Kind):
             each=each,
             when=ir.Present(at),
             at=at,
-            message=(f"{self.crd} has no field {level}.{name}: {note}",),
+            message=(_KIND, f" has no field {level}.{name}: {note}"),
             expected=(expected,),
             actual=ir.Constant(name),
             fix=fix,
@@ -86,7 +89,7 @@ class UnknownFields(Kind):
             each=(*each, ("field", parent)),
             when=both(*unknown),
             at=ir.Name("field"),
-            message=(f"{self.crd} has no field {level}.", field),
+            message=(_KIND, f" has no field {level}.", field),
             expected=expected,
             actual=field,
             fix=fix,

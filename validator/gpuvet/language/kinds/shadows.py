@@ -20,7 +20,7 @@ class Pair(BaseModel):
 
 @kind("shadowed_by", shorthand="pairs")
 class ShadowedBy(Kind):
-    """For each of `pairs`: both are present and differ, so that the loser has no effect; the finding stands at the winner, or `at: loser`."""
+    """For each of `pairs`: both are present and differ, so that the loser has no effect; the finding stands `at` one."""
 
     pairs: list[Pair]
     at: Literal["winner", "loser"] = "winner"
@@ -37,8 +37,8 @@ class ShadowedBy(Kind):
                 ir.Check(
                     when=both(ir.Present(left), ir.Present(right), ir.Not(ir.Equal(left, right))),
                     at=place,
-                    message=(f"{name} ", winner, " counts, and not ", loser),
-                    expected=("one value, or none that is overruled",),
+                    message=(f"{name} ", winner, f" counts, and not {label_of(loser)} ", loser),
+                    expected=("only one of the two, or the same value",),
                     related=((other, (f"{label_of(other)} is ", other)),),
                 )
             )
