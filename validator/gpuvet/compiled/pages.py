@@ -2092,6 +2092,64 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '      containers:\n'
            '        - name: main\n'
            '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF068': ("when: gang == 'true' && isText(minimum) && minimum != ''\n"
+           'forbidden: {that: "!matches(minimum, \'[+]?0*([02-9]|[1-9][0-9]{1,9})\')", at: minimum}\n',
+           'apiVersion: batch/v1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  parallelism: 4\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '-2'\n"
+           '    spec:\n'
+           '      restartPolicy: Never\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 4\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
  'TF069': ('let:\n'
            "  port: label('tensor-fusion.ai/port-name')\n"
            'when: "label(\'tensor-fusion.ai/host-port\') == \'auto\'"\n'
@@ -3935,7 +3993,9 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '  lower_bound: auto.lowerBoundComputePercentile\n'
            '  target: auto.targetComputePercentile\n'
            '  upper_bound: auto.upperBoundComputePercentile\n'
-           'when: "!isNumber(lower_bound) && !isNumber(target) && !isNumber(upper_bound)"\n'
+           'when: >-\n'
+           '  !isNumber(lower_bound) && !isNumber(target) && !isNumber(upper_bound)\n'
+           '  && !(quantity(lower_bound) > 1) && !(quantity(target) > 1) && !(quantity(upper_bound) > 1)\n'
            'forbidden:\n'
            '  that: >-\n'
            "    (has(lower_bound) || has(target) || has(upper_bound)) && (quantity(either(lower_bound, '0.5')) > quantity(either(target, "
@@ -3976,7 +4036,9 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '  lower_bound: auto.lowerBoundVRAMPercentile\n'
            '  target: auto.targetVRAMPercentile\n'
            '  upper_bound: auto.upperBoundVRAMPercentile\n'
-           'when: "!isNumber(lower_bound) && !isNumber(target) && !isNumber(upper_bound)"\n'
+           'when: >-\n'
+           '  !isNumber(lower_bound) && !isNumber(target) && !isNumber(upper_bound)\n'
+           '  && !(quantity(lower_bound) > 1) && !(quantity(target) > 1) && !(quantity(upper_bound) > 1)\n'
            'forbidden:\n'
            '  that: >-\n'
            "    (has(lower_bound) || has(target) || has(upper_bound)) && (quantity(either(lower_bound, '0.5')) > quantity(either(target, "
@@ -4222,4 +4284,298 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '  isLocalGPU: false\n'
            '  workerPodTemplate:\n'
            '    spec:\n'
-           '      nodeSelector: {disk: ssd}\n')}
+           '      nodeSelector: {disk: ssd}\n'),
+ 'TF542': ("when: gang == 'true' && desired >= 2\nforbidden: {that: int(minimum) > desired, at: minimum}\n",
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 4\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '5'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '4'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF543': ("when: gang == 'true'\nforbidden: {that: desired < 2, at: gang}\n",
+           'apiVersion: batch/v1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           '    spec:\n'
+           '      restartPolicy: Never\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'false'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF544': ("when: gang == 'true' && isText(annotation('tensor-fusion.ai/gang-timeout')) && annotation('tensor-fusion.ai/gang-timeout') != "
+           "''\n"
+           'format: {value: "annotation(\'tensor-fusion.ai/gang-timeout\')", is: duration}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           "        tensor-fusion.ai/gang-timeout: '1d'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           "        tensor-fusion.ai/gang-timeout: '0'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF545': ('each: {value: pod.metadata.annotations}\n'
+           "when: key(value) in ['tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout'] && (!has(gang) || gang == 'false')\n"
+           'forbidden: {that: has(value), at: value, key: true}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           "        tensor-fusion.ai/gang-timeout: '5m'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF546': ("when: gang == 'true'\n"
+           'forbidden: {that: "either(minimum, \'\') == \'\' || int(minimum) == 0", at: "has(minimum) ? minimum : gang"}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 4\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 4\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n')}

@@ -113,11 +113,11 @@ def TF041(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/workload-profile'),
             False,
-            say('there is no WorkloadProfile ', text(workload_profile), " in the Pod's namespace ", (text(get(object_, 'metadata', 'namespace')) if (get(object_, 'metadata', 'namespace') is not None) else text(p['namespace']))),
+            say('there is no WorkloadProfile ', text(workload_profile), " in the Pod's namespace", (' ' if ((get(object_, 'metadata', 'namespace') if (get(object_, 'metadata', 'namespace') is not None) else p['namespace']) is not None) else ''), ((text(get(object_, 'metadata', 'namespace')) if (get(object_, 'metadata', 'namespace') is not None) else text(p['namespace'])) if ((get(object_, 'metadata', 'namespace') if (get(object_, 'metadata', 'namespace') is not None) else p['namespace']) is not None) else '')),
             'the name of a WorkloadProfile of the same namespace',
             workload_profile,
             [],
-            None,
+            (say('write ', text(nearest(workload_profile, [get(p, 'metadata', 'name') for p in items(s.find_all('WorkloadProfile'))]))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/workload-profile'), nearest(workload_profile, [get(p, 'metadata', 'name') for p in items(s.find_all('WorkloadProfile'))])), )),
             [*[workload_profile], *[s.find('WorkloadProfile', workload_profile, None)]],
         ))
 
@@ -438,7 +438,7 @@ def TF046(s: Any, p: Any, out: Any) -> None:
                 "a DNS subdomain: lower-case letters, digits, '-' and '.', at most 253 characters",
                 value,
                 [],
-                (say("write the object's own name, perhaps ", text(lower(trim(value)))), False, ()),
+                (say("write the object's own name", (', perhaps ' if matches(lower(trim(value)), '[a-z0-9]([-a-z0-9.]*[a-z0-9])?') else ''), (text(lower(trim(value))) if matches(lower(trim(value)), '[a-z0-9]([-a-z0-9.]*[a-z0-9])?') else '')), False, ()),
                 [*[*[value], *[value]], *[*[value], *([value] if (not matches(value, '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')) else [value])]],
             ))
 
@@ -620,10 +620,10 @@ def TF052(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/no-standalone-worker-mode'),
             False,
-            say("no-standalone-worker-mode is 'true' and is-local-gpu is ", text(is_local_gpu)),
+            say("no-standalone-worker-mode is 'true' and is-local-gpu is ", (text(is_local_gpu) if has_is_local_gpu else 'not set')),
             "is-local-gpu 'true' beside it",
             no_standalone_worker_mode,
-            [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu') if has_is_local_gpu else (*('pod',), 'metadata', 'annotations')), say('is-local-gpu is ', text(is_local_gpu)))],
+            [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu') if has_is_local_gpu else (*('pod',), 'metadata', 'annotations')), say('is-local-gpu is ', (text(is_local_gpu) if has_is_local_gpu else 'not set')))],
             ("set tensor-fusion.ai/is-local-gpu to 'true', or leave no-standalone-worker-mode out", False, ()),
             [*[no_standalone_worker_mode], *[*[is_local_gpu], *([is_local_gpu] if not (not has_is_local_gpu) else [get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'isLocalGPU')])]],
         ))
@@ -1137,7 +1137,7 @@ def TF067(s: Any, p: Any, out: Any) -> None:
                 'gpu-opt, gpu-limiter, mem-manager, with commas and no blanks between them',
                 disable_features,
                 [],
-                (say(('take the superfluous comma out' if equal(trim(token), '') else text(nearest(trim(token), ('gpu-opt', 'gpu-limiter', 'mem-manager'))))), False, ()),
+                (say(('take the superfluous comma out' if equal(trim(token), '') else 'write '), ('' if equal(trim(token), '') else (text(nearest(trim(token), ('gpu-opt', 'gpu-limiter', 'mem-manager'))) if (nearest(trim(token), ('gpu-opt', 'gpu-limiter', 'mem-manager')) is not None) else 'a feature that exists'))), False, ()),
                 [token],
             ))
 
@@ -1160,6 +1160,149 @@ def TF518(s: Any, p: Any, out: Any) -> None:
             [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu'), 'local mode is chosen here')],
             None,
             [*[*[is_local_gpu], *[get(annotations, 'tensor-fusion.ai/sidecar-worker')], *[get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'sidecarWorker')]], *[*[disable_features], *([isolation] if (not has_isolation) else [isolation])]],
+        ))
+
+
+def TF068(s: Any, p: Any, out: Any) -> None:
+    """gang-minimum-wrong"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    gang_min_members = get(annotations, 'tensor-fusion.ai/gang-min-members')
+    if ((equal(get(annotations, 'tensor-fusion.ai/gang-enabled'), 'true') and is_type(gang_min_members, 'text') and (not equal(gang_min_members, ''))) and (not matches(gang_min_members, '[+]?0*([02-9]|[1-9][0-9]{1,9})'))):
+        out((
+            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members'),
+            False,
+            say('gang-min-members is ', text(gang_min_members), ', and a gang has two members or more'),
+            'a whole number, 2 or more',
+            gang_min_members,
+            [],
+            ('write 2', False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members'), '2'), )),
+            [*[*[get(annotations, 'tensor-fusion.ai/gang-enabled')], *[gang_min_members], *[gang_min_members]], *[gang_min_members]],
+        ))
+
+
+def TF542(s: Any, p: Any, out: Any) -> None:
+    """gang-minimum-above-replicas"""
+    template_ = s.template
+    object_ = s.object
+    pod_ = s.pod
+    kind = get(template_, 'kind')
+    spec = get(object_, 'spec')
+    annotations = get(pod_, 'metadata', 'annotations')
+    replicas = get(spec, 'replicas')
+    parallelism = get(spec, 'parallelism')
+    value = equal(kind, 'Job')
+    gang_min_members = get(annotations, 'tensor-fusion.ai/gang-min-members')
+    enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
+    has_enabled_replicas = (enabled_replicas is not None)
+    enabled_replicas_number = integer(enabled_replicas)
+    replicas_ = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+    has_replicas = (replicas_ is not None)
+    replicas_number = (integer(replicas_) if has_replicas else (integer(replicas) if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(parallelism) if (parallelism is not None) else 1) if value else None)))
+    enabled_replicas_number_ = (enabled_replicas_number if has_enabled_replicas else replicas_number)
+    if ((equal(get(annotations, 'tensor-fusion.ai/gang-enabled'), 'true') and le(2, enabled_replicas_number_)) and lt(enabled_replicas_number_, integer(gang_min_members))):
+        out((
+            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members'),
+            False,
+            say('gang-min-members is ', text(gang_min_members), ', and there are ', text(enabled_replicas_number_), ' replicas'),
+            say('at most ', text(enabled_replicas_number_)),
+            gang_min_members,
+            [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') if has_enabled_replicas else ((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'replicas') if has_replicas else ((*('object',), 'spec', 'parallelism') if value else (*('object',), 'spec', 'replicas')))), say('the number of replicas is ', text(enabled_replicas_number_)))],
+            (say('write ', text(enabled_replicas_number_)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members'), enabled_replicas_number_), )),
+            [*[*[get(annotations, 'tensor-fusion.ai/gang-enabled')], *([enabled_replicas] if has_enabled_replicas else [*[enabled_replicas], *([replicas_] if has_replicas else [*[replicas_], *([replicas] if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else [*[kind], *(([parallelism] if (parallelism is not None) else [parallelism]) if value else [kind])])])])], *[*[gang_min_members], *([enabled_replicas] if has_enabled_replicas else [*[enabled_replicas], *([replicas_] if has_replicas else [*[replicas_], *([replicas] if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else [*[kind], *(([parallelism] if (parallelism is not None) else [parallelism]) if value else [kind])])])])]],
+        ))
+
+
+def TF543(s: Any, p: Any, out: Any) -> None:
+    """gang-of-one"""
+    template_ = s.template
+    object_ = s.object
+    pod_ = s.pod
+    kind = get(template_, 'kind')
+    spec = get(object_, 'spec')
+    annotations = get(pod_, 'metadata', 'annotations')
+    replicas = get(spec, 'replicas')
+    parallelism = get(spec, 'parallelism')
+    value = equal(kind, 'Job')
+    gang_enabled = get(annotations, 'tensor-fusion.ai/gang-enabled')
+    enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
+    has_enabled_replicas = (enabled_replicas is not None)
+    enabled_replicas_number = integer(enabled_replicas)
+    replicas_ = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+    has_replicas = (replicas_ is not None)
+    replicas_number = (integer(replicas_) if has_replicas else (integer(replicas) if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(parallelism) if (parallelism is not None) else 1) if value else None)))
+    enabled_replicas_number_ = (enabled_replicas_number if has_enabled_replicas else replicas_number)
+    if (equal(gang_enabled, 'true') and lt(enabled_replicas_number_, 2)):
+        out((
+            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled'),
+            False,
+            say("gang-enabled is 'true', and the number of replicas is ", text(enabled_replicas_number_)),
+            '2 replicas or more, or no gang',
+            gang_enabled,
+            [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') if has_enabled_replicas else ((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'replicas') if has_replicas else ((*('object',), 'spec', 'parallelism') if value else (*('object',), 'spec', 'replicas')))), say('the number of replicas is ', text(enabled_replicas_number_)))],
+            ('leave gang-enabled out', False, ()),
+            [*[gang_enabled], *([enabled_replicas] if has_enabled_replicas else [*[enabled_replicas], *([replicas_] if has_replicas else [*[replicas_], *([replicas] if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else [*[kind], *(([parallelism] if (parallelism is not None) else [parallelism]) if value else [kind])])])])],
+        ))
+
+
+def TF544(s: Any, p: Any, out: Any) -> None:
+    """gang-timeout-no-duration"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    gang_timeout = get(annotations, 'tensor-fusion.ai/gang-timeout')
+    if ((equal(get(annotations, 'tensor-fusion.ai/gang-enabled'), 'true') and is_type(gang_timeout, 'text') and (not equal(gang_timeout, ''))) and ((gang_timeout is not None) and (not matches(gang_timeout, '[+-]?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+|[+-]?0')))):
+        out((
+            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-timeout'),
+            False,
+            say('tensor-fusion.ai/gang-timeout is ', text(gang_timeout), ', which is not what it must be'),
+            'a Go duration such as 300s, 5m or 1h30m',
+            gang_timeout,
+            [],
+            (say(('write the unit, as in 300s' if matches(trim(gang_timeout), '[0-9]+') else 'write a Go duration such as 5m')), False, ()),
+            [*[*[get(annotations, 'tensor-fusion.ai/gang-enabled')], *[gang_timeout], *[gang_timeout]], *[*[gang_timeout], *[gang_timeout]]],
+        ))
+
+
+def TF545(s: Any, p: Any, out: Any) -> None:
+    """gang-settings-without-gang"""
+    pod_ = s.pod
+    metadata = get(pod_, 'metadata')
+    annotations = get(metadata, 'annotations')
+    gang_enabled = get(annotations, 'tensor-fusion.ai/gang-enabled')
+    has_gang_enabled = (gang_enabled is not None)
+    for value_at, value in located((*('pod',), 'metadata', 'annotations'), annotations):
+        if ((member(value_at[-1], ('tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout')) and ((not has_gang_enabled) or equal(gang_enabled, 'false'))) and (value is not None)):
+            out((
+                value_at,
+                True,
+                say(text(value_at[-1]), " has no effect without gang-enabled 'true'"),
+                "tensor-fusion.ai/gang-enabled 'true' beside it",
+                gang_enabled,
+                [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled') if has_gang_enabled else (*('pod',), 'metadata', 'annotations')), say('gang-enabled is ', (text(gang_enabled) if has_gang_enabled else 'not set')))],
+                ("add tensor-fusion.ai/gang-enabled 'true'", False, ()),
+                [*([gang_enabled] if (not has_gang_enabled) else [gang_enabled]), *[value]],
+            ))
+
+
+def TF546(s: Any, p: Any, out: Any) -> None:
+    """gang-without-minimum"""
+    pod_ = s.pod
+    object_ = s.object
+    template_ = s.template
+    annotations = get(pod_, 'metadata', 'annotations')
+    gang_min_members = get(annotations, 'tensor-fusion.ai/gang-min-members')
+    gang_enabled = get(annotations, 'tensor-fusion.ai/gang-enabled')
+    has_gang_min_members = (gang_min_members is not None)
+    if (equal(gang_enabled, 'true') and (equal((gang_min_members if has_gang_min_members else ''), '') or equal(integer(gang_min_members), 0))):
+        out((
+            ((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members') if has_gang_min_members else (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled')),
+            False,
+            say('gang-min-members is ', (text(gang_min_members) if has_gang_min_members else 'not set'), ', and from v2.8.2 the workload of such a gang is refused'),
+            'gang-min-members of 2 or more',
+            gang_min_members,
+            [],
+            (say('add tensor-fusion.ai/gang-min-members', (', at most the replicas' if le(2, (integer(get(annotations, 'tensor-fusion.ai/enabled-replicas')) if (get(annotations, 'tensor-fusion.ai/enabled-replicas') is not None) else (integer(get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')) if (get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas') is not None) else (integer(get(object_, 'spec', 'replicas')) if member(get(template_, 'kind'), ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(get(object_, 'spec', 'parallelism')) if (get(object_, 'spec', 'parallelism') is not None) else 1) if equal(get(template_, 'kind'), 'Job') else None))))) else '')), False, ()),
+            [*[gang_enabled], *(([gang_min_members] if has_gang_min_members else [gang_min_members]) if equal((gang_min_members if has_gang_min_members else ''), '') else [gang_min_members])],
         ))
 
 

@@ -9,7 +9,6 @@ from gpuvet.language import ir
 from gpuvet.language.expression import Scope
 from gpuvet.language.kinds.base import Kind, both, kind
 
-
 _KIND = ir.Get(ir.Root("object"), ir.Constant("kind"))
 
 
@@ -23,7 +22,7 @@ class UnknownFields(Kind):
     below: str = "spec"
     which: Literal["removed", "near", "other"]
     until: list[str] | None = None
-    besides: list[str] = []
+    besides: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _known(self) -> "UnknownFields":
