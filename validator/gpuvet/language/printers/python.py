@@ -278,10 +278,10 @@ class _Printer:
                 return code
             case ir.Quantified(op=("exists" | "all") as op, var=var, of=of, body=body):
                 witness = "" if (op == "exists") != truth else f" if {'' if truth else 'not '}{self.value(body)}"
-                inner = f"because_ for {var}_at, {var} in {self.located(of)}{witness} for because_ in {self.because(body, truth)}"
+                inner = self.each_of(f"{var}_at, {var} in {self.located(of)}{witness}", self.because(body, truth))
                 # That nothing in the author's list is such rests on what is absent from it: a fragment may lack the item.
                 missing = ["[None]"] if (op == "exists") != truth and _authored(of) else []
-                return self.all_of([self.rest_on(of), f"[{inner}]", *missing])
+                return self.all_of([self.rest_on(of), inner, *missing])
             case ir.If(test, then, otherwise):
                 return f"({self.because(then, truth)} if {self.value(test)} else {self.because(otherwise, truth)})"
         return self.rest_on(expr)
@@ -296,7 +296,7 @@ class _Printer:
             case ir.If(test, then, otherwise):
                 return f"({self.rest_on(then)} if {self.value(test)} else {self.all_of([self.rest_on(test), self.rest_on(otherwise)])})"
             case ir.Quantified(_, var, of, body):
-                inner = f"[because_ for {var}_at, {var} in {self.located(of)} for because_ in {self.rest_on(body)}]"
+                inner = self.each_of(f"{var}_at, {var} in {self.located(of)}", self.rest_on(body))
                 return self.all_of([self.rest_on(of), inner])
             case ir.Concat(parts):
                 return self.rest_on(parts[-1]) if parts else "[]"
@@ -306,6 +306,10 @@ class _Printer:
             case ir.Parsed(of) | ir.Python(_, (of, *_)):
                 return self.rest_on(of)
         return self.all_of([self.rest_on(child) for child in ir.children(expr)])
+
+    @staticmethod
+    def each_of(source: str, reasons: str) -> str:
+        return "[]" if reasons == "[]" else f"[because_ for {source} for because_ in {reasons}]"
 
     @staticmethod
     def all_of(lists: list[str]) -> str:
