@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '5010c7d0d497d30cd917c95a45cd9675'
+SOURCE_DIGEST = '85e95fbd2cb33c7e9aceb365301f0cdd'
 
 RULES = (
     RuleInfo(
@@ -2396,5 +2396,28 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF546',
+    ),
+    RuleInfo(
+        id='TF547',
+        name='profile-field-of-wrong-type',
+        vocabulary='tensor-fusion',
+        severity='error',
+        consequence='rejected-by-api',
+        kind='forbidden',
+        on='object',
+        sees='object',
+        keys=(),
+        kinds=('WorkloadProfile.tensor-fusion.ai', 'TensorFusionWorkload.tensor-fusion.ai'),
+        names=(),
+        images=(),
+        why='The API server refuses an object whose field has another type than the schema says.',
+        implements=('tensor-fusion/72',),
+        sources=('tensor-fusion.md 3.1', 'API 1.36.3'),
+        supersedes=(),
+        platform=None,
+        parameters={},
+        finds=(),
+        exports={'cel': True, 'rego': True},
+        function='gpuvet.compiled.rules_tensor_fusion_profiles:TF547',
     ),
 )

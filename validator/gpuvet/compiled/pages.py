@@ -926,7 +926,10 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '      containers:\n'
            '        - name: logs\n'
            '          image: fluent-bit:3\n'),
- 'TF048': ("when: enabled && (!has(inject) || inject == '') && size(pod.spec.containers) > 1\n"
+ 'TF048': ('when: >-\n'
+           "  enabled && (!has(inject) || inject == '') && size(pod.spec.containers) > 1\n"
+           "  && !has(pod.metadata.ownerReferences) && !has(label('tensor-fusion.ai/component')) && !pod.spec.containers.exists(c, c.name "
+           "== 'tensorfusion-worker')\n"
            'forbidden:\n'
            '  that: "!pod.spec.containers.exists(c, c.resources.limits.exists(v, matches(key(v), \'.+/.+\')))"\n'
            '  at: either(inject, pod.metadata.annotations)\n',
@@ -957,31 +960,26 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '          image: registry.example.com/team/app:1.4.2\n'
            '        - name: logs\n'
            '          image: registry.example.com/team/app:1.4.2\n',
-           'apiVersion: apps/v1\n'
-           'kind: Deployment\n'
+           'apiVersion: v1\n'
+           'kind: Pod\n'
            'metadata:\n'
            '  name: demo\n'
            '  namespace: team-a\n'
+           '  labels:\n'
+           '    app: demo\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: pool-a\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           "    tensor-fusion.ai/vram-request: '8Gi'\n"
+           "    tensor-fusion.ai/vram-limit: '8Gi'\n"
            'spec:\n'
-           '  replicas: 2\n'
-           '  selector:\n'
-           '    matchLabels:\n'
-           '      app: demo\n'
-           '  template:\n'
-           '    metadata:\n'
-           '      labels:\n'
-           '        app: demo\n'
-           "        tensor-fusion.ai/enabled: 'true'\n"
-           '      annotations:\n'
-           '        tensor-fusion.ai/gpupool: pool-a\n'
-           "        tensor-fusion.ai/tflops-request: '10'\n"
-           "        tensor-fusion.ai/tflops-limit: '20'\n"
-           "        tensor-fusion.ai/vram-request: '8Gi'\n"
-           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
-           '    spec:\n'
-           '      containers:\n'
-           '        - name: main\n'
-           '          image: registry.example.com/team/app:1.4.2\n'),
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: registry.example.com/team/app:1.4.2\n'
+           '    - name: tensorfusion-worker\n'
+           '      image: registry.example.com/team/app:1.4.2\n'),
  'TF049': ('each: {token: "split(inject, \',\')"}\n'
            "when: trim(token) != ''\n"
            'forbidden:\n'
@@ -2248,9 +2246,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '  resources:\n'
            '    requests: {tflops: "5", vram: 4Gi}\n'
            '    limits: {tflops: "15", vram: 4Gi}\n'
-           '  schedulingPolicy: binpack\n'
-           '  autoScalingConfig:\n'
-           '    horizontal: {}\n',
+           '  schedulingPolicy: binpack\n',
            'apiVersion: tensor-fusion.ai/v1\n'
            'kind: WorkloadProfile\n'
            'metadata:\n'
@@ -2260,10 +2256,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '  resources:\n'
            '    requests: {tflops: "5", vram: 4Gi}\n'
            '    limits: {tflops: "15", vram: 4Gi}\n'
-           '  workerPodTemplate:\n'
-           '    spec:\n'
-           '      anythingAtAll: 1\n'
-           '  nodeAffinity: {}\n'),
+           '  qos: low\n'),
  'TF072': ('when: isNumber(object.spec.gpuCount)\nbounds: {value: object.spec.gpuCount, of: integer, minimum: 1, maximum: 128}\n',
            'apiVersion: tensor-fusion.ai/v1\n'
            'kind: WorkloadProfile\n'
@@ -4578,4 +4571,38 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '    spec:\n'
            '      containers:\n'
            '        - name: main\n'
-           '          image: registry.example.com/team/app:1.4.2\n')}
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF547': ('each: {field: object.spec}\n'
+           'let:\n'
+           '  wanted: >-\n'
+           "    key(field) in ['replicas', 'gpuCount'] && (isText(field) || !isInt(field)) ? 'a whole number without quotes'\n"
+           "    : key(field) in ['isLocalGPU', 'sidecarWorker'] && !isBool(field) ? 'true or false without quotes'\n"
+           "    : key(field) in ['poolName', 'qos', 'isolation', 'partitionTemplateId', 'gpuModel', 'vendor'] && !isText(field) ? 'a "
+           "text'\n"
+           "    : key(field) in ['resources', 'autoScalingConfig', 'gangScheduling', 'nodeAffinity', 'workerPodTemplate'] && !isMap(field) "
+           "? 'a mapping'\n"
+           "    : key(field) == 'gpuIndices' && !isList(field) ? 'a list of whole numbers' : null\n"
+           'forbidden: {that: has(field) && has(wanted), at: field}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           "  isLocalGPU: 'true'\n"
+           "  gpuCount: '2'\n"
+           '  replicas: 1.5\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  isLocalGPU: ${LOCAL}\n'
+           "  replicas: '{{ .Values.replicas }}'\n")}

@@ -734,6 +734,27 @@ def TF524(s: Any, p: Any, out: Any) -> None:
             ))
 
 
+def TF547(s: Any, p: Any, out: Any) -> None:
+    """profile-field-of-wrong-type"""
+    object_ = s.object
+    for field_at, field in located((*('object',), 'spec'), get(object_, 'spec')):
+        value = is_type(field, 'text')
+        value_ = (member(field_at[-1], ('replicas', 'gpuCount')) and (value or (not (integer(field) is not None))))
+        value__ = ('true or false without quotes' if (member(field_at[-1], ('isLocalGPU', 'sidecarWorker')) and (not is_type(field, 'bool'))) else ('a text' if (member(field_at[-1], ('poolName', 'qos', 'isolation', 'partitionTemplateId', 'gpuModel', 'vendor')) and (not value)) else ('a mapping' if (member(field_at[-1], ('resources', 'autoScalingConfig', 'gangScheduling', 'nodeAffinity', 'workerPodTemplate')) and (not is_type(field, 'map'))) else ('a list of whole numbers' if (equal(field_at[-1], 'gpuIndices') and (not is_type(field, 'list'))) else None))))
+        value___ = ('a whole number without quotes' if value_ else value__)
+        if ((field is not None) and (value___ is not None)):
+            out((
+                field_at,
+                False,
+                say(text(field_at[-1]), ' is ', text(field), ', and the schema wants ', text(value___)),
+                say(text(value___)),
+                field,
+                [],
+                None,
+                [*[field], *([] if value_ else [*[*[field], *[field]], *([] if (member(field_at[-1], ('isLocalGPU', 'sidecarWorker')) and (not is_type(field, 'bool'))) else [*[field], *([] if (member(field_at[-1], ('poolName', 'qos', 'isolation', 'partitionTemplateId', 'gpuModel', 'vendor')) and (not value)) else [*[field], *([] if (member(field_at[-1], ('resources', 'autoScalingConfig', 'gangScheduling', 'nodeAffinity', 'workerPodTemplate')) and (not is_type(field, 'map'))) else [*[field], *([] if (equal(field_at[-1], 'gpuIndices') and (not is_type(field, 'list'))) else [field])])])])])],
+            ))
+
+
 def TF525(s: Any, p: Any, out: Any) -> None:
     """profile-replicas-below-one"""
     object_ = s.object

@@ -43,7 +43,7 @@ def TF501(s: Any, p: Any, out: Any) -> None:
             workload,
             [],
             ("add tensor-fusion.ai/workload, or name the operator's version under platform.tensorFusion in .gpuvet.yaml", False, ()),
-            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[*[annotations], *[because_ for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations) for because_ in []], *[None]]], *[*[workload], *[get(annotations, 'tensor-fusion.ai/generate-workload')]]],
+            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[*[annotations], *[None]]], *[*[workload], *[get(annotations, 'tensor-fusion.ai/generate-workload')]]],
         ))
 
 
@@ -471,11 +471,12 @@ def TF048(s: Any, p: Any, out: Any) -> None:
     spec = get(pod_, 'spec')
     metadata = get(pod_, 'metadata')
     containers = get(spec, 'containers')
+    labels = get(metadata, 'labels')
     annotations = get(metadata, 'annotations')
     value = size(containers)
     inject_container = get(annotations, 'tensor-fusion.ai/inject-container')
     has_inject_container = (inject_container is not None)
-    if ((equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true') and ((not has_inject_container) or equal(inject_container, '')) and lt(1, value)) and (not any(any(matches(v_at[-1], '.+/.+') for v_at, v in located((*c_at, 'resources', 'limits'), get(c, 'resources', 'limits'))) for c_at, c in located((*('pod',), 'spec', 'containers'), containers)))):
+    if ((equal(get(labels, 'tensor-fusion.ai/enabled'), 'true') and ((not has_inject_container) or equal(inject_container, '')) and lt(1, value) and (not (get(metadata, 'ownerReferences') is not None)) and (not (get(labels, 'tensor-fusion.ai/component') is not None)) and (not any(equal(get(c, 'name'), 'tensorfusion-worker') for c in items(containers)))) and (not any(any(matches(v_at[-1], '.+/.+') for v_at, v in located((*c_at, 'resources', 'limits'), get(c, 'resources', 'limits'))) for c_at, c in located((*('pod',), 'spec', 'containers'), containers)))):
         out((
             ((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/inject-container') if has_inject_container else (*('pod',), 'metadata', 'annotations')),
             False,
@@ -484,7 +485,7 @@ def TF048(s: Any, p: Any, out: Any) -> None:
             inject_container,
             [((*('pod',), 'spec', 'containers'), say('containers ', text([get(c, 'name') for c in items(containers)])))],
             (say('add tensor-fusion.ai/inject-container, for example ', text(get(containers, 0, 'name'))), False, ()),
-            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *([inject_container] if (not has_inject_container) else [inject_container]), *[containers]], *[*[containers], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), containers) for because_ in [*[get(c, 'resources', 'limits')], *[because_ for v_at, v in located((*c_at, 'resources', 'limits'), get(c, 'resources', 'limits')) for because_ in []]]], *[None]]],
+            [*[*[get(labels, 'tensor-fusion.ai/enabled')], *([inject_container] if (not has_inject_container) else [inject_container]), *[containers], *[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[*[containers], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), containers) for because_ in [get(c, 'name')]], *[None]]], *[*[containers], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), containers) for because_ in [get(c, 'resources', 'limits')]], *[None]]],
         ))
 
 
@@ -588,7 +589,7 @@ def TF050(s: Any, p: Any, out: Any) -> None:
             inject_container,
             [],
             (say('add tensor-fusion.ai/inject-container ', text(get(containers, 0, 'name')), ", or name the operator's version in .gpuvet.yaml"), False, ()),
-            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[*[annotations], *[because_ for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations) for because_ in []], *[None]], *[containers]], *[inject_container]],
+            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[*[annotations], *[None]], *[containers]], *[inject_container]],
         ))
 
 
