@@ -204,52 +204,1523 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '        limits:\n'
            '          tke.cloud.tencent.com/qgpu-core: "30"\n'
            '          tke.cloud.tencent.com/qgpu-memory: "5"\n'),
- 'TF013': ("when: source('tflops-request') == 'annotation' || source('tflops-limit') == 'annotation'\n"
-           'ordered: {lesser: tflops_request, greater: tflops_limit}\n',
+ 'TF002': ('when: >-\n'
+           "  !has(annotation('tensor-fusion.ai/enabled')) && !has(object.spec.template.labels) && !live\n"
+           "  && !contains(template.kind, 'tensor-fusion.ai') && !pod.metadata.labels.exists(l, matches(key(l), "
+           "'tensor-fusion\\.ai/[Ee]na?b?l?e?d?'))\n"
+           "  && (template.kind == 'Pod' || !has(object.metadata.labels['tensor-fusion.ai/enabled']))\n"
+           'forbidden:\n'
+           '  that: >-\n'
+           "    pod.metadata.annotations.exists(a, startsWith(key(a), 'tensor-fusion.ai/')) && !has(label('tensor-fusion.ai/enabled'))\n"
+           '  at: pod.metadata.labels\n'
+           '  key: true\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    tensor-fusion.ai/qos: high\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
-           'metadata: {name: app, namespace: default}\n'
+           'metadata:\n'
+           '  name: inference\n'
            'spec:\n'
-           '  selector: {matchLabels: {app: app}}\n'
            '  template:\n'
            '    metadata:\n'
-           '      labels: {app: app, tensor-fusion.ai/enabled: "true"}\n'
            '      annotations:\n'
-           '        tensor-fusion.ai/workload-profile: small\n'
-           '        tensor-fusion.ai/tflops-request: "10"\n'
-           '        tensor-fusion.ai/inject-container: main\n'
-           '    spec:\n'
-           '      containers: [{name: main, image: nginx}]\n'
-           '---\n'
-           'apiVersion: tensor-fusion.ai/v1\n'
-           'kind: WorkloadProfile\n'
-           'metadata: {name: small, namespace: default}\n'
-           'spec:\n'
-           '  resources:\n'
-           '    requests: {tflops: "5", vram: 3Gi}\n'
-           '    limits: {tflops: "5", vram: 3Gi}\n',
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'),
+ 'TF003': ('let: {enabled: "label(\'tensor-fusion.ai/enabled\')"}\n'
+           'when: isText(enabled)\n'
+           'one_of: {value: enabled, values: ["true", "false"]}\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
-           'metadata: {name: app, namespace: default}\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
            'spec:\n'
-           '  selector: {matchLabels: {app: app}}\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
            '  template:\n'
            '    metadata:\n'
-           '      labels: {app: app, tensor-fusion.ai/enabled: "true"}\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'True'\n"
            '      annotations:\n'
-           '        tensor-fusion.ai/workload-profile: small\n'
-           '        tensor-fusion.ai/tflops-request: "5"\n'
-           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
            '    spec:\n'
-           '      containers: [{name: main, image: nginx}]\n'
-           '---\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           '        tensor-fusion.ai/enabled: "false"\n'
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF004': ('let: {enabled: "annotation(\'tensor-fusion.ai/enabled\')"}\n'
+           'forbidden: {that: "has(enabled) && !has(label(\'tensor-fusion.ai/enabled\'))", at: enabled, key: true}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    tensor-fusion.ai/enabled: "true"\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF005': ('let:\n'
+           '  misplaced: >-\n'
+           "    self.metadata.annotations.map(a, startsWith(key(a), 'tensor-fusion.ai/')\n"
+           "    && !(key(a) in ['tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'])\n"
+           '    && !(key(a) in inner.template.metadata.annotations) && !(key(a) in inner.template.annotations)\n'
+           '    && !inner.tasks.exists(t, key(a) in t.template.metadata.annotations) ? key(a) : null).filter(k, has(k))\n'
+           'forbidden: {that: size(misplaced) > 0, at: "self.metadata.annotations[misplaced[0]]", key: true}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           '  annotations:\n'
+           '    example.com/owner: team-a\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF007': ('known_keys: {of: pod.metadata.annotations, domain: tensor-fusion.ai, where: [pod-annotation], near: true}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    tensor-fusion.ai/qso: low\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF008': ("each: {k: fact('tensor-fusion-keys').placements}\n"
+           'when: "!live"\n'
+           'forbidden: {that: has(annotation(k)), at: annotation(k), key: true}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           "    tensor-fusion.ai/gang-desired-members: '4'\n"
+           "    tensor-fusion.ai/index: '3'\n"
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  uid: 4f9c1a0e-0000-4000-8000-000000000000\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    tensor-fusion.ai/gpu-ids: gpu-0a1b\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF009': ('read_by_version: {of: pod.metadata.annotations, domain: tensor-fusion.ai, platform: tensorFusion}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/client-profile: small\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/qos: low\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           '        tensor-fusion.ai/isolation: soft\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF010': ("each: {newer: fact('tensor-fusion-keys').renamed}\n"
+           'forbidden: {that: has(annotation(key(newer))) && has(annotation(newer)), at: annotation(key(newer)), key: true}\n',
+           'apiVersion: batch/v1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: train-once\n'
+           '  namespace: research\n'
+           'spec:\n'
+           '  backoffLimit: 2\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: train-once\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/autoscale: 'true'\n"
+           "        tensor-fusion.ai/auto-resources: 'true'\n"
+           '    spec:\n'
+           '      restartPolicy: Never\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           "    tensor-fusion.ai/auto-requests: 'true'\n"
+           "    tensor-fusion.ai/auto-limits: 'true'\n"
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF011': ("each: {k: fact('tensor-fusion-keys').amounts}\n"
+           'forbidden: {that: "isText(annotation(k)) && !isQuantity(annotation(k))", at: annotation(k)}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           '    tensor-fusion.ai/tflops-limit: ten\n'
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           '    tensor-fusion.ai/tflops-limit: 2e1\n'
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF012': ("each: {k: fact('tensor-fusion-keys').amounts}\n"
+           'let:\n'
+           '  percent: "either(annotation(\'tensor-fusion.ai/compute-percent-request\'), '
+           'annotation(\'tensor-fusion.ai/compute-percent-limit\'))"\n'
+           'when: >-\n'
+           "  isText(annotation(k)) && !(quantity(annotation(k)) >= 0 && (annotation('tensor-fusion.ai/isolation') == 'shared'\n"
+           "  || contains(k, '/tflops-') && quantity(percent) > 0))\n"
+           'forbidden: {that: quantity(annotation(k)) <= 0, at: annotation(k)}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
            'apiVersion: tensor-fusion.ai/v1\n'
            'kind: WorkloadProfile\n'
-           'metadata: {name: small, namespace: default}\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
            'spec:\n'
            '  resources:\n'
-           '    requests: {tflops: "5", vram: 3Gi}\n'
-           '    limits: {tflops: "5", vram: 3Gi}\n'),
+           "    requests: {tflops: '0', vram: 4Gi, compute: '25'}\n"
+           "    limits: {tflops: '0', vram: 4Gi, compute: '50'}\n"),
+ 'TF013': ("let: {request: effective('tflops-request'), limit: effective('tflops-limit')}\n"
+           'when: "has(annotation(\'tensor-fusion.ai/tflops-request\')) || has(annotation(\'tensor-fusion.ai/tflops-limit\'))"\n'
+           'forbidden: {that: "quantity(request) > quantity(limit) && quantity(limit) > 0", at: "source(\'tflops-request\') == '
+           '\'annotation\' ? request : limit"}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           "    requests: {tflops: '5', vram: 3Gi}\n"
+           "    limits: {tflops: '15', vram: 3Gi}\n",
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/workload-profile: elsewhere\n'
+           "        tensor-fusion.ai/tflops-request: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF014': ("each: {limit: fact('tensor-fusion-keys').requests}\n"
+           'let: {profile: "find(\'WorkloadProfile\', annotation(\'tensor-fusion.ai/workload-profile\'))"}\n'
+           'when: "annotation(\'tensor-fusion.ai/dedicated-gpu\') != \'true\' && annotation(\'tensor-fusion.ai/isolation\') != '
+           '\'shared\'"\n'
+           'forbidden:\n'
+           '  that: >-\n'
+           '    has(annotation(key(limit))) && !has(annotation(limit)) && !has(profile.spec.resources.requests)\n'
+           "    && !has(annotation('tensor-fusion.ai/client-profile')) && !has(annotation('tensor-fusion.ai/compute-percent-request'))\n"
+           '  at: annotation(key(limit))\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           "    requests: {tflops: '5', vram: 3Gi}\n"
+           "    limits: {tflops: '15', vram: 3Gi}\n"),
+ 'TF015': ('let: {request: "annotation(\'tensor-fusion.ai/tflops-request\')"}\n'
+           'when: >-\n'
+           "  annotation('tensor-fusion.ai/isolation') != 'shared' && annotation('tensor-fusion.ai/isolation') != 'partitioned'\n"
+           "  && !pod.metadata.annotations.exists(a, matches(key(a), 'tensor-fusion\\.ai/.*([Ff]lop|percent).*[Ll]i.*'))\n"
+           'forbidden: {that: "quantity(request) > 0 && !has(effective(\'stated-tflops-limit\'))", at: request}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: GPUResourceQuota\n'
+           'metadata:\n'
+           '  name: quota\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  single:\n'
+           "    defaultLimits: {tflops: '30', vram: 8Gi}\n"),
+ 'TF016': ("each: {k: fact('tensor-fusion-keys').vram}\n"
+           'forbidden:\n'
+           '  that: "isText(annotation(k)) && quantity(annotation(k)) > 0 && (quantity(annotation(k)) < \'1Mi\' || matches(annotation(k), '
+           '\'.*[mun]\'))"\n'
+           '  at: annotation(k)\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 500m\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 64Mi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF017': ("each: {k: fact('tensor-fusion-keys').tflops}\n"
+           'forbidden:\n'
+           '  that: "isText(annotation(k)) && (quantity(annotation(k)) > 0 && matches(annotation(k), \'.*[KMGTPE]i\') || '
+           'quantity(annotation(k)) >= 100000)"\n'
+           '  at: annotation(k)\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           '    tensor-fusion.ai/tflops-limit: 10T\n'
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           '    tensor-fusion.ai/tflops-limit: 1k\n'
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF018': ('parameters: {maximumVram: 288Gi}\n'
+           "each: {k: fact('tensor-fusion-keys').vram}\n"
+           'forbidden: {that: "isText(annotation(k)) && quantity(annotation(k)) > quantity(param(\'maximumVram\'))", at: annotation(k)}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 400Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 288Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF019': ("each: {k: fact('tensor-fusion-keys').tflops, card: fact('tensor-fusion-models').models}\n"
+           "let: {model: effective('gpu-model')}\n"
+           'when: "isText(annotation(k)) && matches(model, card.pattern)"\n'
+           'forbidden:\n'
+           '  that: "quantity(annotation(k)) > quantity(card.tflops) && quantity(annotation(k)) <= quantity(param(\'maximumTflops\'))"\n'
+           '  at: annotation(k)\n'
+           'parameters: {maximumTflops: "2250"}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  gpuModel: A100_SXM_80G\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '900'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/gpu-model: L40\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF020': ("each: {tflops: fact('tensor-fusion-keys').sides}\n"
+           'forbidden:\n'
+           '  that: "quantity(annotation(tflops)) > 0 && quantity(annotation(key(tflops))) > 0"\n'
+           '  at: annotation(key(tflops))\n'
+           '  key: true\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           "    tensor-fusion.ai/compute-percent-limit: '40'\n"
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           "    tensor-fusion.ai/compute-percent-request: '20'\n"
+           "    tensor-fusion.ai/compute-percent-limit: '40'\n"
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF021': ("each: {k: fact('tensor-fusion-keys').percent}\n"
+           'forbidden: {that: "isText(annotation(k)) && quantity(annotation(k)) > 100", at: annotation(k)}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/compute-percent-request: '50'\n"
+           "        tensor-fusion.ai/compute-percent-limit: '101'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/compute-percent-request: '50'\n"
+           "        tensor-fusion.ai/compute-percent-limit: '100'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF022': ("each: {k: fact('tensor-fusion-keys').percent, quota: findAll('GPUResourceQuota')}\n"
+           'when: "isQuantity(annotation(k)) && has(object.metadata.namespace) && quota.metadata.namespace == object.metadata.namespace"\n'
+           'forbidden: {that: "!(quantity(quota.spec.single.defaultRequests.tflops) > 0) && '
+           '!(quantity(quota.spec.single.defaultLimits.tflops) > 0)", at: annotation(k), key: true}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: GPUResourceQuota\n'
+           'metadata:\n'
+           '  name: quota\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  total:\n'
+           "    requests: {tflops: '100', vram: 80Gi}\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: GPUResourceQuota\n'
+           'metadata:\n'
+           '  name: quota\n'
+           '  namespace: team-z\n'
+           'spec:\n'
+           '  total:\n'
+           "    requests: {tflops: '100', vram: 80Gi}\n"),
+ 'TF023': ('let:\n'
+           '  first: "either(annotation(\'tensor-fusion.ai/tflops-request\'), either(annotation(\'tensor-fusion.ai/tflops-limit\'), '
+           'annotation(\'tensor-fusion.ai/compute-percent-request\')))"\n'
+           '  compute: "either(first, annotation(\'tensor-fusion.ai/compute-percent-limit\'))"\n'
+           'when: >-\n'
+           "  annotation('tensor-fusion.ai/isolation') != 'shared' && annotation('tensor-fusion.ai/isolation') != 'partitioned'\n"
+           "  && !pod.metadata.annotations.exists(a, matches(key(a), 'tensor-fusion\\.ai/.*([Rr][Aa][Mm]|[Mm]em).*'))\n"
+           'forbidden: {that: "has(compute) && !has(effective(\'stated-vram-request\')) && !has(effective(\'stated-vram-limit\'))", at: '
+           'compute, key: true}\n',
+           'apiVersion: batch/v1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: train-once\n'
+           '  namespace: research\n'
+           'spec:\n'
+           '  backoffLimit: 2\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: train-once\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           "        tensor-fusion.ai/compute-percent-request: '10'\n"
+           "        tensor-fusion.ai/compute-percent-limit: '20'\n"
+           '    spec:\n'
+           '      restartPolicy: Never\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/isolation: shared\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF024': ('let: {resources: self.spec.resources}\n'
+           'when: isMap(resources)\n'
+           'requires: {values: [resources.requests, resources.limits], at: resources}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           "    requests: {tflops: '5', vram: 3Gi}\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  poolName: default-pool\n'),
+ 'TF025': ("let: {request: effective('vram-request'), limit: effective('vram-limit')}\n"
+           'when: "annotation(\'tensor-fusion.ai/qos\') in [\'high\', \'critical\']"\n'
+           'forbidden: {that: quantity(request) < quantity(limit), at: request}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           '        tensor-fusion.ai/qos: critical\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 2Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 2Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/qos: low\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF026': ('let: {count: "annotation(\'tensor-fusion.ai/gpu-count\')"}\nwhen: isText(count)\nformat: {value: count, is: integer}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    tensor-fusion.ai/gpu-count: 1k\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/gpu-count: '2'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF027': ('let: {count: "annotation(\'tensor-fusion.ai/gpu-count\')"}\n'
+           'when: "matches(count, \'[+-]?[0-9]+\')"\n'
+           'forbidden: {that: "!(int(count) >= 1 && int(count) <= 128)", at: count}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           "    tensor-fusion.ai/gpu-count: '-1'\n"
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           "    tensor-fusion.ai/gpu-count: '1'\n"
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF028': ('let: {indices: "annotation(\'tensor-fusion.ai/gpu-indices\')"}\n'
+           'when: "isText(indices) && indices != \'\'"\n'
+           'forbidden: {that: "split(indices, \',\').exists(t, !matches(trim(t), \'\\\\+?[0-9]+\'))", at: indices}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    tensor-fusion.ai/gpu-indices: "-1"\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    tensor-fusion.ai/gpu-indices: ""\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF029': ('let: {count: "annotation(\'tensor-fusion.ai/gpu-count\')", native: effective(\'native-gpu-count\')}\n'
+           'when: isText(count)\n'
+           'forbidden: {that: "isInt(count) && isInt(native) && int(count) != int(native)", at: count}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/inject-container: "main,side"\n'
+           "        tensor-fusion.ai/gpu-count: '2'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: app:1\n'
+           '          resources: {limits: {nvidia.com/gpu: 2}}\n'
+           '        - name: side\n'
+           '          image: side:1\n'
+           "          resources: {limits: {nvidia.com/mig-1g.10gb: '1'}}\n",
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           "    tensor-fusion.ai/gpu-count: '2'\n"
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF030': ('each: {container: pod.spec.containers, amount: container.resources.limits}\n'
+           'let: {named: "annotation(\'tensor-fusion.ai/inject-container\')"}\n'
+           'when: "label(\'tensor-fusion.ai/enabled\') == \'true\' && isText(named) && named != \'\' && (key(amount) == \'nvidia.com/gpu\' '
+           '|| matches(key(amount), \'nvidia\\\\.com/mig-.+\'))"\n'
+           'forbidden: {that: "int(amount) > 0 && !split(named, \',\').exists(n, trim(n) == container.name)", at: amount, key: true}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: app:1\n'
+           '        - name: side\n'
+           '          image: side:1\n'
+           '          resources:\n'
+           '            limits:\n'
+           '              nvidia.com/gpu: 1\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: app:1\n'
+           '        - name: side\n'
+           '          image: side:1\n'
+           '          resources:\n'
+           '            limits:\n'
+           '              nvidia.com/gpu: 0\n'),
+ 'TF031': ('let: {replicas: "annotation(\'tensor-fusion.ai/replicas\')"}\n'
+           'when: isText(replicas)\n'
+           'forbidden: {that: "!(int(replicas) >= 1 && int(replicas) <= 2147483647)", at: replicas}\n',
+           'apiVersion: batch/v1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: train-once\n'
+           '  namespace: research\n'
+           'spec:\n'
+           '  backoffLimit: 2\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: train-once\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/replicas: '0'\n"
+           '    spec:\n'
+           '      restartPolicy: Never\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/replicas: '1'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF032': ('let: {replicas: "annotation(\'tensor-fusion.ai/replicas\')", wanted: "int(either(object.spec.replicas, 1))"}\n'
+           'when: "template.kind in [\'Deployment\', \'StatefulSet\', \'ReplicaSet\', \'Rollout.argoproj.io\'] && isText(replicas)"\n'
+           'forbidden: {that: "int(replicas) >= 1 && has(wanted) && int(replicas) != wanted", at: replicas}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/replicas: '2'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           'spec:\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      annotations:\n'
+           "        tensor-fusion.ai/replicas: '3'\n"),
+ 'TF033': ('let: {replicas: "annotation(\'tensor-fusion.ai/replicas\')"}\n'
+           'forbidden: {that: "annotation(\'tensor-fusion.ai/auto-replicas\') == \'true\' && has(replicas)", at: replicas, key: true}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/replicas: '1'\n"
+           "        tensor-fusion.ai/auto-replicas: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/replicas: '1'\n"
+           "        tensor-fusion.ai/auto-replicas: 'false'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF034': ('let: {replicas: "annotation(\'tensor-fusion.ai/replicas\')"}\n'
+           'forbidden: {that: "has(replicas) && effective(\'is-local-gpu\') == \'true\'", at: replicas, key: true}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/replicas: '1'\n"
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/replicas: '1'\n"
+           "        tensor-fusion.ai/is-local-gpu: 'false'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF035': ('let: {count: "annotation(\'tensor-fusion.ai/enabled-replicas\')"}\n'
+           'when: isText(count)\n'
+           'forbidden: {that: "!(int(count) >= -2147483648 && int(count) <= 2147483647)", at: count}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 4\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/enabled-replicas: half\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 4\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/enabled-replicas: '2'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
  'TF036': ('forbidden: {that: "generate == \'false\' && !has(workload)", at: generate}\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
@@ -338,6 +1809,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            "        tensor-fusion.ai/vram-limit: '8Gi'\n"
            '        tensor-fusion.ai/inject-container: main\n'
            "        tensor-fusion.ai/generate-workload: 'true'\n"
+           '        tensor-fusion.ai/workload: demo\n'
            '    spec:\n'
            '      containers:\n'
            '        - name: main\n'
@@ -1614,7 +3086,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '          image: registry.example.com/team/app:1.4.2\n'),
  'TF060': ('let:\n'
            "  configured: param('gpuModels')\n"
-           "  known: fact('tensor-fusion-models').names\n"
+           "  known: fact('tensor-fusion-catalogue').names\n"
            "when: isText(model) && model != ''\n"
            'forbidden:\n'
            '  that: >-\n'
@@ -2486,6 +3958,1488 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '  resources:\n'
            '    requests: {tflops: "5", vram: 4Gi}\n'
            '    limits: {tflops: "15", vram: 4Gi}\n'),
+ 'TF402': ('let: {enabled: "self.metadata.labels[\'tensor-fusion.ai/enabled\']"}\n'
+           'when: "!self.metadata.annotations.exists(a, startsWith(key(a), \'tensor-fusion.ai/\'))"\n'
+           'forbidden:\n'
+           '  that: >-\n'
+           "    has(enabled) && !has(inner.template.metadata.labels['tensor-fusion.ai/enabled']) && !has(inner.template.labels)\n"
+           "    && !inner.tasks.exists(t, has(t.template.metadata.labels['tensor-fusion.ai/enabled']))\n"
+           '  at: enabled\n'
+           '  key: true\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           '  labels:\n'
+           '    app: inference\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           '  labels:\n'
+           '    app: inference\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF403': ('each: {part: "[\'labels\', \'annotations\']"}\n'
+           'forbidden:\n'
+           '  that: "inner.template[part].exists(v, startsWith(key(v), \'tensor-fusion.ai/\'))"\n'
+           '  at: inner.template[part]\n'
+           '  key: true\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: prod\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: prod}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: prod\n'
+           '    labels:\n'
+           "      tensor-fusion.ai/enabled: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: prod\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: prod}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: prod\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF404': ('let:\n'
+           '  misplaced: >-\n'
+           "    self.spec.jobTemplate.metadata.annotations.map(a, startsWith(key(a), 'tensor-fusion.ai/')\n"
+           '    && !(key(a) in inner.template.metadata.annotations)\n'
+           '    && !inner.tasks.exists(t, key(a) in t.template.metadata.annotations) ? key(a) : null).filter(k, has(k))\n'
+           'forbidden: {that: size(misplaced) > 0, at: "self.spec.jobTemplate.metadata.annotations[misplaced[0]]", key: true}\n',
+           'apiVersion: batch/v1\n'
+           'kind: CronJob\n'
+           'metadata:\n'
+           '  name: nightly-eval\n'
+           '  namespace: research\n'
+           'spec:\n'
+           "  schedule: '0 3 * * *'\n"
+           '  jobTemplate:\n'
+           '    metadata:\n'
+           '      annotations:\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '    spec:\n'
+           '      template:\n'
+           '        metadata:\n'
+           '          labels:\n'
+           '            app: nightly-eval\n'
+           "            tensor-fusion.ai/enabled: 'true'\n"
+           '        spec:\n'
+           '          restartPolicy: OnFailure\n'
+           '          containers:\n'
+           '            - name: main\n'
+           '              image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '              command: [python, serve.py]\n',
+           'apiVersion: batch/v1\n'
+           'kind: CronJob\n'
+           'metadata:\n'
+           '  name: nightly-eval\n'
+           '  namespace: research\n'
+           'spec:\n'
+           "  schedule: '0 3 * * *'\n"
+           '  jobTemplate:\n'
+           '    metadata:\n'
+           '      annotations: {example.com/owner: research}\n'
+           '    spec:\n'
+           '      template:\n'
+           '        metadata:\n'
+           '          labels:\n'
+           '            app: nightly-eval\n'
+           "            tensor-fusion.ai/enabled: 'true'\n"
+           '          annotations:\n'
+           '            tensor-fusion.ai/gpupool: default-pool\n'
+           "            tensor-fusion.ai/tflops-request: '10'\n"
+           "            tensor-fusion.ai/tflops-limit: '20'\n"
+           '            tensor-fusion.ai/vram-request: 4Gi\n'
+           '            tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        spec:\n'
+           '          restartPolicy: OnFailure\n'
+           '          containers:\n'
+           '            - name: main\n'
+           '              image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '              command: [python, serve.py]\n'),
+ 'TF405': ('known_keys: {of: pod.metadata.annotations, domain: tensor-fusion.ai, where: [pod-annotation], near: false}\n',
+           'apiVersion: batch/v1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: train-once\n'
+           '  namespace: research\n'
+           'spec:\n'
+           '  backoffLimit: 2\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: train-once\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/max-batch-size: '8'\n"
+           '    spec:\n'
+           '      restartPolicy: Never\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    example.com/team: research\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF406': ('known_keys: {of: pod.metadata.labels, domain: tensor-fusion.ai, where: [pod-label], near: true}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/Enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '        tensor-fusion.ai/host-port: auto\n'
+           '        tensor-fusion.ai/port-name: http\n'
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'
+           '          ports: [{name: http, containerPort: 8080}]\n'),
+ 'TF407': ('known_keys: {of: pod.metadata.labels, domain: tensor-fusion.ai, where: [pod-label], near: false}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '    tensor-fusion.ai/team: research\n'
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF408': ('when: "!live"\nlisted_keys:\n  of: pod.metadata.annotations\n  domain: tensor-fusion.ai\n  owner: system\n  but: *placements\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           "    tensor-fusion.ai/defrag-anything: 'x'\n"
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  uid: 4f9c1a0e-0000-4000-8000-000000000000\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           '    tensor-fusion.ai/component: worker\n'
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           "    tensor-fusion.ai/container-gpus: '{}'\n"
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF409': ('when: "!(has(pod.metadata.ownerReferences) || has(object.metadata.uid)) && !contains(template.kind, \'tensor-fusion.ai\')"\n'
+           'listed_keys: {of: pod.metadata.labels, domain: tensor-fusion.ai, owner: system}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           "    tensor-fusion.ai/pool-default: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           "    tensor-fusion.ai/do-not-disrupt: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF410': ('when: "!live && !contains(template.kind, \'tensor-fusion.ai\')"\n'
+           'listed_keys:\n'
+           '  of: pod.metadata.labels\n'
+           '  domain: tensor-fusion.ai\n'
+           '  owner: user\n'
+           '  where: [pod-annotation]\n'
+           '  but: [tensor-fusion.ai/disable-features]\n'
+           '  unless: has(annotation(key(entry)))\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '    tensor-fusion.ai/gpupool: a\n'
+           '    tensor-fusion.ai/vendor: NVIDIA\n'
+           '  annotations:\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '    tensor-fusion.ai/disable-features: gpu-limiter\n'
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF411': ('when: "!live && !contains(template.kind, \'tensor-fusion.ai\')"\n'
+           'each: {amount: self.resources.limits}\n'
+           'forbidden:\n'
+           '  that: "matches(key(amount), \'tensor-fusion\\\\.ai/index(_[0-9a-f])?\')"\n'
+           '  at: amount\n'
+           '  key: true\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'
+           '          resources:\n'
+           '            limits:\n'
+           "              cpu: '1'\n"
+           "              tensor-fusion.ai/index_3: '1'\n",
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'
+           '          resources:\n'
+           "            limits: {cpu: '4', memory: 8Gi}\n"),
+ 'TF412': ('read_by_version:\n'
+           '  of: pod.metadata.annotations\n'
+           '  domain: tensor-fusion.ai\n'
+           '  platform: tensorFusion\n'
+           '  unnamed: true\n'
+           '  but: [tensor-fusion.ai/no-standalone-worker-mode]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/workload: inference\n'
+           "        tensor-fusion.ai/replicas: '1'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/qos: low\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF413': ("each: {instead: fact('tensor-fusion-keys').never_read}\n"
+           'forbidden: {that: has(annotation(key(instead))), at: annotation(key(instead)), key: true}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    tensor-fusion.ai/isolation: partitioned\n'
+           '    tensor-fusion.ai/partition: 1g.10gb\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    tensor-fusion.ai/isolation: partitioned\n'
+           '    tensor-fusion.ai/partition-id: 1g.10gb\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF414': ("let: {request: effective('vram-request'), limit: effective('vram-limit')}\n"
+           'when: "has(annotation(\'tensor-fusion.ai/vram-request\')) || has(annotation(\'tensor-fusion.ai/vram-limit\'))"\n'
+           'forbidden: {that: "quantity(request) > quantity(limit) && quantity(limit) > 0", at: "source(\'vram-request\') == '
+           '\'annotation\' ? request : limit"}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4100Mi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4096Mi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF415': ("let: {request: effective('compute-percent-request'), limit: effective('compute-percent-limit')}\n"
+           'when: "has(annotation(\'tensor-fusion.ai/compute-percent-request\')) || '
+           'has(annotation(\'tensor-fusion.ai/compute-percent-limit\'))"\n'
+           'forbidden:\n'
+           '  that: "quantity(request) > quantity(limit) && quantity(limit) > 0"\n'
+           '  at: "source(\'compute-percent-request\') == \'annotation\' ? request : limit"\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/compute-percent-request: '60'\n"
+           "        tensor-fusion.ai/compute-percent-limit: '50'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/compute-percent-request: '50'\n"
+           "        tensor-fusion.ai/compute-percent-limit: '50'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF416': ('each: {limit: self.spec.resources.limits}\n'
+           'let: {request: "self.spec.resources.requests[key(limit)]"}\n'
+           'forbidden: {that: "quantity(request) > quantity(limit) && quantity(limit) > 0", at: request}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: TensorFusionWorkload\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           "    requests: {tflops: '1', vram: 8Gi}\n"
+           "    limits: {tflops: '10', vram: 4Gi}\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           "    requests: {tflops: '10', vram: 4Gi}\n"
+           "    limits: {tflops: '0', vram: 4Gi}\n"),
+ 'TF417': ('let: {request: "annotation(\'tensor-fusion.ai/vram-request\')"}\n'
+           'when: >-\n'
+           "  annotation('tensor-fusion.ai/isolation') != 'shared' && annotation('tensor-fusion.ai/isolation') != 'partitioned'\n"
+           "  && !pod.metadata.annotations.exists(a, matches(key(a), 'tensor-fusion\\.ai/.*[Rr][Aa][Mm].*[Ll]i.*'))\n"
+           'forbidden: {that: "quantity(request) > 0 && !has(effective(\'stated-vram-limit\'))", at: request}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF418': ('parameters: {minimumVram: 64Mi}\n'
+           "each: {k: fact('tensor-fusion-keys').vram}\n"
+           'when: "isText(annotation(k)) && !matches(annotation(k), \'.*[mun]\')"\n'
+           'forbidden: {that: "quantity(annotation(k)) >= \'1Mi\' && quantity(annotation(k)) < quantity(param(\'minimumVram\'))", at: '
+           'annotation(k)}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 1Mi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 32Mi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF419': ('parameters: {maximumTflops: "2250"}\n'
+           "each: {k: fact('tensor-fusion-keys').tflops}\n"
+           'when: "isText(annotation(k)) && !matches(annotation(k), \'.*[KMGTPE]i\')"\n'
+           'forbidden:\n'
+           '  that: "quantity(annotation(k)) > quantity(param(\'maximumTflops\')) && quantity(annotation(k)) < 100000"\n'
+           '  at: annotation(k)\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '2251'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '2250'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF420': ('each: {side: self.spec.resources, amount: side}\n'
+           "when: key(side) in ['requests', 'limits']\n"
+           'forbidden:\n'
+           '  that: >-\n'
+           '    quantity(amount) < 0\n'
+           "    || key(amount) == 'vram' && quantity(amount) > 0 && (quantity(amount) < '1Mi' || matches(amount, '.*[mun]'))\n"
+           "    || key(amount) == 'tflops' && (quantity(amount) >= 100000 || quantity(amount) > 0 && matches(amount, '.*[KMGTPE]i'))\n"
+           "    || key(amount) == 'compute' && quantity(amount) > 100\n"
+           '  at: amount\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests:\n'
+           "      tflops: '1'\n"
+           "      vram: '4'\n"
+           '    limits:\n'
+           '      tflops: 10T\n'
+           '      vram: 4Gi\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: 500m, vram: 1Gi}\n'
+           '    limits: {tflops: 10, vram: 4Gi}\n'),
+ 'TF421': ("let: {percent: effective('compute-percent-limit'), tflops: effective('tflops-limit')}\n"
+           "when: annotation('tensor-fusion.ai/dedicated-gpu') != 'true'\n"
+           'forbidden:\n'
+           '  that: >-\n'
+           '    quantity(percent) > 0 && quantity(tflops) > 0\n'
+           "    && !(source('compute-percent-limit') == 'profile' && source('tflops-limit') == 'profile')\n"
+           '  at: "source(\'compute-percent-limit\') == \'profile\' ? tflops : percent"\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           "    requests: {tflops: '5', vram: 3Gi}\n"
+           "    limits: {tflops: '15', vram: 3Gi}\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           "    requests: {tflops: '5', vram: 3Gi}\n"
+           "    limits: {tflops: '15', vram: 3Gi}\n"),
+ 'TF422': ("let: {percent: effective('compute-percent-request'), tflops: effective('tflops-request')}\n"
+           "when: annotation('tensor-fusion.ai/dedicated-gpu') != 'true'\n"
+           'forbidden:\n'
+           '  that: >-\n'
+           "    source('compute-percent-request') == 'annotation' && quantity(percent) > 0 && quantity(tflops) > 0\n"
+           "    && !(quantity(effective('compute-percent-limit')) > 0 && quantity(effective('tflops-limit')) > 0)\n"
+           '  at: percent\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           "    requests: {tflops: '5', vram: 3Gi}\n"
+           "    limits: {tflops: '0', vram: 3Gi}\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           "    requests: {tflops: '0', vram: 3Gi, compute: 10}\n"
+           "    limits: {tflops: '0', vram: 3Gi, compute: 50}\n"),
+ 'TF423': ("each: {tflops: fact('tensor-fusion-keys').sides}\n"
+           'when: "annotation(\'tensor-fusion.ai/dedicated-gpu\') == \'true\' && !has(annotation(tflops))"\n'
+           'forbidden: {that: "quantity(annotation(key(tflops))) > 0", at: annotation(key(tflops)), key: true}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/dedicated-gpu: 'true'\n"
+           '        tensor-fusion.ai/gpu-model: A100_SXM_80G\n'
+           "        tensor-fusion.ai/compute-percent-limit: '50'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/dedicated-gpu: 'true'\n"
+           '        tensor-fusion.ai/gpu-model: A100_SXM_80G\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF424': ('each: {side: self.spec.resources}\n'
+           "when: key(side) in ['requests', 'limits']\n"
+           'forbidden: {that: quantity(side.compute) > 0 && quantity(side.tflops) > 0, at: side.compute}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           "    requests: {tflops: '0', vram: 3Gi, compute: 10}\n"
+           '    limits:\n'
+           "      tflops: '15'\n"
+           '      vram: 3Gi\n'
+           '      compute: 50\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           "    requests: {tflops: '0', vram: 3Gi, compute: 10}\n"
+           '    limits: {tflops: 0, vram: 3Gi, compute: 50}\n'),
+ 'TF425': ('let: {limit: "annotation(\'tensor-fusion.ai/compute-percent-limit\')"}\n'
+           "when: effective('isolation') == 'hard' && source('compute-percent-limit') == 'annotation'\n"
+           'forbidden: {that: "isText(limit) && quantity(limit) > 0 && quantity(limit) < 1", at: limit}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/isolation: hard\n'
+           "        tensor-fusion.ai/compute-percent-limit: '0.5'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    tensor-fusion.ai/isolation: soft\n'
+           "    tensor-fusion.ai/compute-percent-limit: '0.5'\n"
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n'),
+ 'TF426': ('let: {memory: "either(annotation(\'tensor-fusion.ai/vram-request\'), annotation(\'tensor-fusion.ai/vram-limit\'))"}\n'
+           'when: >-\n'
+           "  annotation('tensor-fusion.ai/isolation') != 'shared' && annotation('tensor-fusion.ai/isolation') != 'partitioned'\n"
+           "  && !pod.metadata.annotations.exists(a, matches(key(a), 'tensor-fusion\\.ai/.*([Ff]lop|compute|percent).*'))\n"
+           "  && !has(effective('native-gpu-count'))\n"
+           'forbidden:\n'
+           '  that: >-\n'
+           "    has(memory) && !has(effective('stated-tflops-request')) && !has(effective('stated-tflops-limit'))\n"
+           "    && !has(effective('stated-compute-percent-request')) && !has(effective('stated-compute-percent-limit'))\n"
+           '  at: memory\n'
+           '  key: true\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'
+           '          resources: {limits: {nvidia.com/gpu: 1}}\n'),
+ 'TF427': ('each: {side: self.spec.resources, wanted: "[\'tflops\', \'vram\']"}\n'
+           'when: "key(side) in [\'requests\', \'limits\'] && isMap(side)"\n'
+           'forbidden: {that: "!has(side[wanted])", at: side, key: true}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           "    requests: {tflops: '5'}\n"
+           "    limits: {tflops: '15', vram: 3Gi}\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           "    requests: {tflops: '0', vram: 3Gi, compute: 10}\n"
+           "    limits: {tflops: '0', vram: 3Gi, compute: 10}\n"),
+ 'TF428': ('each: {side: self.spec.resources, amount: side}\n'
+           'when: "key(side) in [\'requests\', \'limits\'] && key(amount) in [\'tflops\', \'vram\', \'compute\']"\n'
+           'forbidden: {that: "isNumber(amount) && !isInt(amount) || isText(amount) && !isQuantity(amount)", at: amount}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests:\n'
+           '      tflops: 5.5\n'
+           '      vram: 3Gi\n'
+           '    limits:\n'
+           '      tflops: 15\n'
+           '      vram: 3GiB\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: 5.0, vram: 3Gi}\n'
+           '    limits: {tflops: 15, vram: 3Gi}\n'),
+ 'TF429': ('let: {indices: "annotation(\'tensor-fusion.ai/gpu-indices\')", parts: "split(indices, \',\')"}\n'
+           'when: "matches(indices, \'[ +0-9]+(,[ +0-9]+)*\')"\n'
+           'forbidden: {that: "parts.exists(t, size(parts.filter(o, int(trim(o)) == int(trim(t)))) > 1)", at: indices}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/gpu-indices: "0,1,0"\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/gpu-indices: "1,11,0"\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF430': ('let: {indices: "annotation(\'tensor-fusion.ai/gpu-indices\')", count: "annotation(\'tensor-fusion.ai/gpu-count\')"}\n'
+           'when: "isText(indices) && indices != \'\' && isText(count)"\n'
+           'forbidden: {that: "isInt(count) && int(count) != size(split(indices, \',\'))", at: count}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/gpu-count: '3'\n"
+           '        tensor-fusion.ai/gpu-indices: "0,1"\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/gpu-count: '2'\n"
+           '        tensor-fusion.ai/gpu-indices: "0,1"\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF431': ('forbidden: {that: "self.spec.isLocalGPU == true && has(self.spec.replicas)", at: self.spec.replicas, key: true}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  isLocalGPU: true\n'
+           '  replicas: 1\n'
+           '  poolName: default-pool\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  isLocalGPU: false\n'
+           '  replicas: 1\n'),
+ 'TF432': ('let: {count: "annotation(\'tensor-fusion.ai/enabled-replicas\')", wanted: "int(either(object.spec.replicas, 1))"}\n'
+           'when: "isText(count) && int(count) >= -2147483648 && int(count) <= 2147483647"\n'
+           'forbidden:\n'
+           '  that: "int(count) < 0 || template.kind in [\'Deployment\', \'StatefulSet\', \'ReplicaSet\', \'Rollout.argoproj.io\'] && '
+           'int(count) > wanted"\n'
+           '  at: count\n',
+           'apiVersion: batch/v1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: train-once\n'
+           '  namespace: research\n'
+           'spec:\n'
+           '  backoffLimit: 2\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: train-once\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/enabled-replicas: '-1'\n"
+           '    spec:\n'
+           '      restartPolicy: Never\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 4\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/enabled-replicas: '0'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF433': ('let: {count: "annotation(\'tensor-fusion.ai/enabled-replicas\')"}\n'
+           "when: template.kind == 'Pod'\n"
+           'forbidden: {that: "has(count) && !has(pod.metadata.ownerReferences)", at: count, key: true}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: notebook\n'
+           '  namespace: team-b\n'
+           '  labels:\n'
+           '    app: notebook\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: default-pool\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           '    tensor-fusion.ai/vram-request: 4Gi\n'
+           '    tensor-fusion.ai/vram-limit: 4Gi\n'
+           "    tensor-fusion.ai/enabled-replicas: '1'\n"
+           'spec:\n'
+           '  restartPolicy: Never\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '      command: [python, serve.py]\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           "        tensor-fusion.ai/enabled-replicas: '1'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
+ 'TF434': ("let: {percent: effective('compute-percent-limit')}\n"
+           "when: annotation('tensor-fusion.ai/dedicated-gpu') == 'true'\n"
+           'forbidden: {that: "quantity(percent) > 0 && source(\'compute-percent-limit\') == \'native-percent\'", at: percent, key: '
+           'true}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/dedicated-gpu: 'true'\n"
+           '        tensor-fusion.ai/gpu-model: A100_SXM_80G\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'
+           '          resources:\n'
+           '            limits:\n'
+           '              nvidia.com/gpu: 1\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: inference\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: inference}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: inference\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           "        tensor-fusion.ai/dedicated-gpu: 'true'\n"
+           '        tensor-fusion.ai/gpu-model: A100_SXM_80G\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
+           '          command: [python, serve.py]\n'),
  'TF501': ('when: enabled && !modern\nforbidden: {that: "!has(workload) && !has(generate)", at: pod.metadata.annotations, key: true}\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
@@ -3235,7 +6189,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '          image: registry.example.com/team/app:1.4.2\n'),
  'TF513': ('let:\n'
            "  configured: param('gpuModels')\n"
-           "  models: fact('tensor-fusion-models')\n"
+           "  models: fact('tensor-fusion-catalogue')\n"
            'when: isText(model) && !(model in configured) && !(model in models.names)\n'
            'forbidden:\n'
            '  that: >-\n'

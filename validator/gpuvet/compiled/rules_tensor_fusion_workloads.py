@@ -4,9 +4,9 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
-    version, whole,
+    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt,
+    matches, member, mod, mul, near_key, near_quantity, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size,
+    smallest, split, starts, sub, text, total, trim, version, whole,
 )
 
 
@@ -889,7 +889,7 @@ def TF060(s: Any, p: Any, out: Any) -> None:
     """gpu-model-unknown"""
     pod_ = s.pod
     value = size(p['gpuModels'])
-    names = get(FACTS['tensor-fusion-models'], 'names')
+    names = get(FACTS['tensor-fusion-catalogue'], 'names')
     value_ = lt(0, value)
     annotations = get(pod_, 'metadata', 'annotations')
     gpu_model = get(annotations, 'tensor-fusion.ai/gpu-model')
@@ -909,8 +909,8 @@ def TF060(s: Any, p: Any, out: Any) -> None:
 def TF513(s: Any, p: Any, out: Any) -> None:
     """gpu-model-is-a-list"""
     pod_ = s.pod
-    names = get(FACTS['tensor-fusion-models'], 'names')
-    families = get(FACTS['tensor-fusion-models'], 'families')
+    names = get(FACTS['tensor-fusion-catalogue'], 'names')
+    families = get(FACTS['tensor-fusion-catalogue'], 'families')
     annotations = get(pod_, 'metadata', 'annotations')
     gpu_model = get(annotations, 'tensor-fusion.ai/gpu-model')
     gpu_model_ = trim(gpu_model)

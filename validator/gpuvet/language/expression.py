@@ -445,6 +445,7 @@ FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
     "endsWith": _text("endsWith"),
     "contains": _text("contains"),
     "nearest": lambda scope, of, among: ir.Nearest(of, among),
+    "nearQuantity": lambda scope, of: ir.Python("near_quantity", (of,), "guesses what a malformed quantity was meant to be"),
     "json": lambda scope, of: ir.Parsed(of, "json"),
     "yaml": lambda scope, of: ir.Parsed(of, "yaml"),
     "either": lambda scope, left, right: ir.If(ir.Present(left), left, right),

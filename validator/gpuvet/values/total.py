@@ -248,6 +248,53 @@ def nearest(value: Any, among: Any) -> str | None:
     return close[0] if close else None
 
 
+def edit_distance(one: str, other: str) -> int:
+    """How many letters must be put in, left out, replaced or swapped with their neighbour."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        line = [row]
+        for column, wanted in enumerate(other, 1):
+            cost = min(last[column] + 1, line[column - 1] + 1, last[column - 1] + (letter != wanted))
+            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == wanted:
+                cost = min(cost, before[column - 2] + 1)
+            line.append(cost)
+        before, last = last, line
+    return last[-1]
+
+
+@lru_cache(maxsize=4096)
+def _near_key(key: str, known: tuple[str, ...]) -> str | None:
+    name = key.rpartition("/")[2].lower().replace("_", "-")
+    best: tuple[int, str] | None = None
+    for candidate in known:
+        own = candidate.rpartition("/")[2]
+        if abs(len(own) - len(name)) <= 2:
+            distance = edit_distance(name, own)
+            if distance <= 2 and distance * 3 <= len(own) and (best is None or distance < best[0]):
+                best = (distance, candidate)
+    return None if best is None else best[1]
+
+
+def near_key(key: Any, known: Any) -> str | None:
+    """The known key that differs from a key by at most two letters behind the domain."""
+    return _near_key(key, tuple(known)) if type(key) is str and len(key) < 200 and type(known) in (list, tuple) else None
+
+
+_SUFFIX = re.compile(r"([+-]?[0-9]*[.,]?[0-9]+) *([a-zA-Z]*)", re.ASCII)
+_UNITS = {unit.lower(): unit for unit in ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "k", "M", "G", "T", "P", "E")}
+
+
+def near_quantity(value: Any) -> str | None:
+    """The quantity that a malformed one was probably meant to be: `4GiB`, `4 gi` and `4 GIB` are 4Gi; None when none is plain."""
+    shape = _SUFFIX.fullmatch(trim(value) or "")
+    if shape is None:
+        return None
+    number, word = shape[1].replace(",", "."), shape[2].lower().removesuffix("b")
+    unit = _UNITS.get(word) if word else ""
+    return None if unit is None or parse_quantity(number + unit) is None else number + unit
+
+
 def say(*parts: Any) -> str:
     """Text with values in it, as a person would write them in YAML."""
     return "".join(part if type(part) is str else text(part) for part in parts)
