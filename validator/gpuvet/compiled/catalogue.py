@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '97836fafb4ad43c578423c211fab0cd1'
+SOURCE_DIGEST = '93fe7807e3906a11538da3ade415796a'
 
 RULES = (
     RuleInfo(

@@ -2515,7 +2515,8 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '      containers:\n'
            '        - name: main\n'
            '          image: registry.example.com/team/app:1.4.2\n'),
- 'TF050': ('when: enabled && !modern && size(pod.spec.containers) == 1\n'
+ 'TF050': ("when: enabled && !modern && size(pod.spec.containers) == 1 && (param('platform.tensorFusion') != null || has(workload) || "
+           'has(generate))\n'
            'forbidden: {that: "!has(inject)", at: pod.metadata.annotations, key: true}\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
@@ -2539,7 +2540,6 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            "        tensor-fusion.ai/vram-request: '8Gi'\n"
            "        tensor-fusion.ai/vram-limit: '8Gi'\n"
            '        tensor-fusion.ai/workload: demo\n'
-           "        tensor-fusion.ai/generate-workload: 'true'\n"
            '    spec:\n'
            '      containers:\n'
            '        - name: main\n'
@@ -5462,7 +5462,6 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            "        tensor-fusion.ai/tflops-limit: '20'\n"
            "        tensor-fusion.ai/vram-request: '8Gi'\n"
            "        tensor-fusion.ai/vram-limit: '8Gi'\n"
-           '        tensor-fusion.ai/inject-container: main\n'
            '    spec:\n'
            '      containers:\n'
            '        - name: main\n'

@@ -38,7 +38,7 @@ def TF501(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations'),
             True,
-            'no workload annotation names a TensorFusionWorkload, which operators from v1.17.0 to v1.34.7 demand; from v1.35.0 one is made',
+            say('no workload annotation names a TensorFusionWorkload', (', and no inject-container a container' if (equal(p['platform.tensorFusion'], None) and (not (get(annotations, 'tensor-fusion.ai/inject-container') is not None))) else ''), ', which operators from v1.17.0 to v1.34.7 demand; from v1.35.0 on they find it themselves'),
             'tensor-fusion.ai/workload and tensor-fusion.ai/generate-workload for operators before v1.35.0',
             workload,
             [],
@@ -580,7 +580,7 @@ def TF050(s: Any, p: Any, out: Any) -> None:
     containers = get(pod_, 'spec', 'containers')
     annotations = get(metadata, 'annotations')
     inject_container = get(annotations, 'tensor-fusion.ai/inject-container')
-    if ((equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true') and (not any(member(a_at[-1], ('tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source')) for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))) and equal(size(containers), 1)) and (not (inject_container is not None))):
+    if ((equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true') and (not any(member(a_at[-1], ('tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source')) for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))) and equal(size(containers), 1) and ((not equal(p['platform.tensorFusion'], None)) or (get(annotations, 'tensor-fusion.ai/workload') is not None) or (get(annotations, 'tensor-fusion.ai/generate-workload') is not None))) and (not (inject_container is not None))):
         out((
             (*('pod',), 'metadata', 'annotations'),
             True,
@@ -589,7 +589,7 @@ def TF050(s: Any, p: Any, out: Any) -> None:
             inject_container,
             [],
             (say('add tensor-fusion.ai/inject-container ', text(get(containers, 0, 'name')), ", or name the operator's version in .gpuvet.yaml"), False, ()),
-            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[*[annotations], *[None]], *[containers]], *[inject_container]],
+            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[*[annotations], *[None]], *[containers], *([] if (not equal(p['platform.tensorFusion'], None)) else ([get(annotations, 'tensor-fusion.ai/workload')] if (get(annotations, 'tensor-fusion.ai/workload') is not None) else [get(annotations, 'tensor-fusion.ai/generate-workload')]))], *[inject_container]],
         ))
 
 
