@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '93fe7807e3906a11538da3ade415796a'
+SOURCE_DIGEST = 'd0374df9d1c8f8d37cd53b35c716e0fb'
 
 RULES = (
     RuleInfo(

@@ -1958,33 +1958,16 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '  resources:\n'
            '    requests: {tflops: "5", vram: 4Gi}\n'
            '    limits: {tflops: "15", vram: 4Gi}\n',
-           'apiVersion: apps/v1\n'
-           'kind: Deployment\n'
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
            'metadata:\n'
-           '  name: demo\n'
+           '  name: small\n'
            '  namespace: team-a\n'
            'spec:\n'
-           '  replicas: 2\n'
-           '  selector:\n'
-           '    matchLabels:\n'
-           '      app: demo\n'
-           '  template:\n'
-           '    metadata:\n'
-           '      labels:\n'
-           '        app: demo\n'
-           "        tensor-fusion.ai/enabled: 'true'\n"
-           '      annotations:\n'
-           '        tensor-fusion.ai/gpupool: pool-a\n'
-           "        tensor-fusion.ai/tflops-request: '10'\n"
-           "        tensor-fusion.ai/tflops-limit: '20'\n"
-           "        tensor-fusion.ai/vram-request: '8Gi'\n"
-           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
-           '        tensor-fusion.ai/inject-container: main\n'
-           '        tensor-fusion.ai/workload-profile: unknown-here\n'
-           '    spec:\n'
-           '      containers:\n'
-           '        - name: main\n'
-           '          image: registry.example.com/team/app:1.4.2\n'),
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '\n'),
  'TF042': ('when: has(profile_name) && has(namespace)\n'
            'forbidden:\n'
            '  that: >-\n'
@@ -1992,33 +1975,6 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            "    p.metadata.name != profile_name || has(either(p.metadata.namespace, param('namespace'))) && either(p.metadata.namespace, "
            "param('namespace')) != namespace)\n"
            '  at: profile_name\n',
-           'apiVersion: apps/v1\n'
-           'kind: Deployment\n'
-           'metadata:\n'
-           '  name: demo\n'
-           'spec:\n'
-           '  replicas: 2\n'
-           '  selector:\n'
-           '    matchLabels:\n'
-           '      app: demo\n'
-           '  template:\n'
-           '    metadata:\n'
-           '      labels:\n'
-           '        app: demo\n'
-           "        tensor-fusion.ai/enabled: 'true'\n"
-           '      annotations:\n'
-           '        tensor-fusion.ai/gpupool: pool-a\n'
-           "        tensor-fusion.ai/tflops-request: '10'\n"
-           "        tensor-fusion.ai/tflops-limit: '20'\n"
-           "        tensor-fusion.ai/vram-request: '8Gi'\n"
-           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
-           '        tensor-fusion.ai/inject-container: main\n'
-           '        tensor-fusion.ai/workload-profile: small\n'
-           '    spec:\n'
-           '      containers:\n'
-           '        - name: main\n'
-           '          image: registry.example.com/team/app:1.4.2\n'
-           '---\n'
            'apiVersion: tensor-fusion.ai/v1\n'
            'kind: WorkloadProfile\n'
            'metadata:\n'
@@ -2027,7 +1983,8 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            'spec:\n'
            '  resources:\n'
            '    requests: {tflops: "5", vram: 4Gi}\n'
-           '    limits: {tflops: "15", vram: 4Gi}\n',
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
            'metadata:\n'
@@ -2122,20 +2079,23 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '        - name: main\n'
            '          image: registry.example.com/team/app:1.4.2\n'),
  'TF044': ('shadowed_by:\n'
-           '  - {winner: "annotation(\'tensor-fusion.ai/tflops-request\')", loser: profile.spec.resources.requests.tflops, of: quantity}\n'
-           '  - {winner: "annotation(\'tensor-fusion.ai/tflops-limit\')", loser: profile.spec.resources.limits.tflops, of: quantity}\n'
-           '  - {winner: "annotation(\'tensor-fusion.ai/vram-request\')", loser: profile.spec.resources.requests.vram, of: quantity}\n'
-           '  - {winner: "annotation(\'tensor-fusion.ai/vram-limit\')", loser: profile.spec.resources.limits.vram, of: quantity}\n'
-           '  - {winner: "annotation(\'tensor-fusion.ai/compute-percent-request\')", loser: profile.spec.resources.requests.compute, of: '
+           '  whose: of WorkloadProfile {profile_name}\n'
+           '  pairs:\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/tflops-request\')", loser: profile.spec.resources.requests.tflops, of: '
            'quantity}\n'
-           '  - {winner: "annotation(\'tensor-fusion.ai/compute-percent-limit\')", loser: profile.spec.resources.limits.compute, of: '
+           '    - {winner: "annotation(\'tensor-fusion.ai/tflops-limit\')", loser: profile.spec.resources.limits.tflops, of: quantity}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/vram-request\')", loser: profile.spec.resources.requests.vram, of: quantity}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/vram-limit\')", loser: profile.spec.resources.limits.vram, of: quantity}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/compute-percent-request\')", loser: profile.spec.resources.requests.compute, of: '
            'quantity}\n'
-           '  - {winner: "annotation(\'tensor-fusion.ai/gpu-count\')", loser: profile.spec.gpuCount, of: integer}\n'
-           '  - {winner: "annotation(\'tensor-fusion.ai/gpu-model\')", loser: profile.spec.gpuModel}\n'
-           '  - {winner: "annotation(\'tensor-fusion.ai/vendor\')", loser: profile.spec.vendor}\n'
-           '  - {winner: "annotation(\'tensor-fusion.ai/qos\')", loser: profile.spec.qos}\n'
-           '  - {winner: "annotation(\'tensor-fusion.ai/gpupool\')", loser: profile.spec.poolName}\n'
-           '  - {winner: "annotation(\'tensor-fusion.ai/isolation\')", loser: profile.spec.isolation}\n',
+           '    - {winner: "annotation(\'tensor-fusion.ai/compute-percent-limit\')", loser: profile.spec.resources.limits.compute, of: '
+           'quantity}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/gpu-count\')", loser: profile.spec.gpuCount, of: integer}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/gpu-model\')", loser: profile.spec.gpuModel}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/vendor\')", loser: profile.spec.vendor}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/qos\')", loser: profile.spec.qos}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/gpupool\')", loser: profile.spec.poolName}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/isolation\')", loser: profile.spec.isolation}\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
            'metadata:\n'
@@ -5574,33 +5534,6 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            "    || key(field) == 'isolation' && field != 'soft' && !has(isolation)\n"
            "    || key(field) == 'gpuIndices' && !has(annotation('tensor-fusion.ai/gpu-indices'))\n"
            '  at: field\n',
-           'apiVersion: apps/v1\n'
-           'kind: Deployment\n'
-           'metadata:\n'
-           '  name: demo\n'
-           '  namespace: team-a\n'
-           'spec:\n'
-           '  replicas: 2\n'
-           '  selector:\n'
-           '    matchLabels:\n'
-           '      app: demo\n'
-           '  template:\n'
-           '    metadata:\n'
-           '      labels:\n'
-           '        app: demo\n'
-           "        tensor-fusion.ai/enabled: 'true'\n"
-           '      annotations:\n'
-           "        tensor-fusion.ai/tflops-request: '10'\n"
-           "        tensor-fusion.ai/tflops-limit: '20'\n"
-           "        tensor-fusion.ai/vram-request: '8Gi'\n"
-           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
-           '        tensor-fusion.ai/inject-container: main\n'
-           '        tensor-fusion.ai/workload-profile: small\n'
-           '    spec:\n'
-           '      containers:\n'
-           '        - name: main\n'
-           '          image: registry.example.com/team/app:1.4.2\n'
-           '---\n'
            'apiVersion: tensor-fusion.ai/v1\n'
            'kind: WorkloadProfile\n'
            'metadata:\n'
@@ -5611,8 +5544,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '    requests: {tflops: "5", vram: 4Gi}\n'
            '    limits: {tflops: "15", vram: 4Gi}\n'
            '  poolName: pool-a\n'
-           '  isolation: hard\n'
-           '  gpuIndices: [0, 1]\n',
+           '\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
            'metadata:\n'

@@ -191,196 +191,208 @@ def TF044(s: Any, p: Any, out: Any) -> None:
     """annotation-overrules-profile"""
     pod_ = s.pod
     annotations = get(pod_, 'metadata', 'annotations')
+    workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
     tflops_request = get(annotations, 'tensor-fusion.ai/tflops-request')
     tflops_request_nanos = quantity(tflops_request)
-    requests = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'resources', 'requests')
+    requests = get(s.find('WorkloadProfile', workload_profile, None), 'spec', 'resources', 'requests')
     tflops = get(requests, 'tflops')
     tflops_nanos = quantity(tflops)
     if ((tflops_nanos is not None) and (tflops_request_nanos is not None) and (not equal(tflops_nanos, tflops_request_nanos))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-request'),
             False,
-            say('tensor-fusion.ai/tflops-request ', text(tflops_request), ' counts, and not tflops ', text(tflops)),
+            say('tensor-fusion.ai/tflops-request ', text(tflops_request), ' counts, and not tflops ', text(tflops), ' ', 'of WorkloadProfile ', text(workload_profile)),
             'only one of the two, or the same value',
             tflops_request,
-            [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'resources', 'requests', 'tflops'), say('tflops is ', text(tflops)))],
+            [((*('found', ('WorkloadProfile', workload_profile, None)), 'spec', 'resources', 'requests', 'tflops'), say('tflops is ', text(tflops)))],
             None,
             [*[tflops], *[tflops_request], *[*[tflops], *[tflops_request]]],
         ))
     annotations = get(pod_, 'metadata', 'annotations')
+    workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
     tflops_limit = get(annotations, 'tensor-fusion.ai/tflops-limit')
     tflops_limit_nanos = quantity(tflops_limit)
-    limits = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'resources', 'limits')
+    limits = get(s.find('WorkloadProfile', workload_profile, None), 'spec', 'resources', 'limits')
     tflops = get(limits, 'tflops')
     tflops_nanos = quantity(tflops)
     if ((tflops_nanos is not None) and (tflops_limit_nanos is not None) and (not equal(tflops_nanos, tflops_limit_nanos))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-limit'),
             False,
-            say('tensor-fusion.ai/tflops-limit ', text(tflops_limit), ' counts, and not tflops ', text(tflops)),
+            say('tensor-fusion.ai/tflops-limit ', text(tflops_limit), ' counts, and not tflops ', text(tflops), ' ', 'of WorkloadProfile ', text(workload_profile)),
             'only one of the two, or the same value',
             tflops_limit,
-            [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'resources', 'limits', 'tflops'), say('tflops is ', text(tflops)))],
+            [((*('found', ('WorkloadProfile', workload_profile, None)), 'spec', 'resources', 'limits', 'tflops'), say('tflops is ', text(tflops)))],
             None,
             [*[tflops], *[tflops_limit], *[*[tflops], *[tflops_limit]]],
         ))
     annotations = get(pod_, 'metadata', 'annotations')
+    workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
     vram_request = get(annotations, 'tensor-fusion.ai/vram-request')
     vram_request_nanos = quantity(vram_request)
-    requests = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'resources', 'requests')
+    requests = get(s.find('WorkloadProfile', workload_profile, None), 'spec', 'resources', 'requests')
     vram = get(requests, 'vram')
     vram_nanos = quantity(vram)
     if ((vram_nanos is not None) and (vram_request_nanos is not None) and (not equal(vram_nanos, vram_request_nanos))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-request'),
             False,
-            say('tensor-fusion.ai/vram-request ', text(vram_request), ' counts, and not vram ', text(vram)),
+            say('tensor-fusion.ai/vram-request ', text(vram_request), ' counts, and not vram ', text(vram), ' ', 'of WorkloadProfile ', text(workload_profile)),
             'only one of the two, or the same value',
             vram_request,
-            [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'resources', 'requests', 'vram'), say('vram is ', text(vram)))],
+            [((*('found', ('WorkloadProfile', workload_profile, None)), 'spec', 'resources', 'requests', 'vram'), say('vram is ', text(vram)))],
             None,
             [*[vram], *[vram_request], *[*[vram], *[vram_request]]],
         ))
     annotations = get(pod_, 'metadata', 'annotations')
+    workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
     vram_limit = get(annotations, 'tensor-fusion.ai/vram-limit')
     vram_limit_nanos = quantity(vram_limit)
-    limits = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'resources', 'limits')
+    limits = get(s.find('WorkloadProfile', workload_profile, None), 'spec', 'resources', 'limits')
     vram = get(limits, 'vram')
     vram_nanos = quantity(vram)
     if ((vram_nanos is not None) and (vram_limit_nanos is not None) and (not equal(vram_nanos, vram_limit_nanos))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-limit'),
             False,
-            say('tensor-fusion.ai/vram-limit ', text(vram_limit), ' counts, and not vram ', text(vram)),
+            say('tensor-fusion.ai/vram-limit ', text(vram_limit), ' counts, and not vram ', text(vram), ' ', 'of WorkloadProfile ', text(workload_profile)),
             'only one of the two, or the same value',
             vram_limit,
-            [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'resources', 'limits', 'vram'), say('vram is ', text(vram)))],
+            [((*('found', ('WorkloadProfile', workload_profile, None)), 'spec', 'resources', 'limits', 'vram'), say('vram is ', text(vram)))],
             None,
             [*[vram], *[vram_limit], *[*[vram], *[vram_limit]]],
         ))
     annotations = get(pod_, 'metadata', 'annotations')
+    workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
     compute_percent_request = get(annotations, 'tensor-fusion.ai/compute-percent-request')
     compute_percent_request_nanos = quantity(compute_percent_request)
-    requests = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'resources', 'requests')
+    requests = get(s.find('WorkloadProfile', workload_profile, None), 'spec', 'resources', 'requests')
     compute = get(requests, 'compute')
     compute_nanos = quantity(compute)
     if ((compute_nanos is not None) and (compute_percent_request_nanos is not None) and (not equal(compute_nanos, compute_percent_request_nanos))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-request'),
             False,
-            say('tensor-fusion.ai/compute-percent-request ', text(compute_percent_request), ' counts, and not compute ', text(compute)),
+            say('tensor-fusion.ai/compute-percent-request ', text(compute_percent_request), ' counts, and not compute ', text(compute), ' ', 'of WorkloadProfile ', text(workload_profile)),
             'only one of the two, or the same value',
             compute_percent_request,
-            [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'resources', 'requests', 'compute'), say('compute is ', text(compute)))],
+            [((*('found', ('WorkloadProfile', workload_profile, None)), 'spec', 'resources', 'requests', 'compute'), say('compute is ', text(compute)))],
             None,
             [*[compute], *[compute_percent_request], *[*[compute], *[compute_percent_request]]],
         ))
     annotations = get(pod_, 'metadata', 'annotations')
+    workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
     compute_percent_limit = get(annotations, 'tensor-fusion.ai/compute-percent-limit')
     compute_percent_limit_nanos = quantity(compute_percent_limit)
-    limits = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'resources', 'limits')
+    limits = get(s.find('WorkloadProfile', workload_profile, None), 'spec', 'resources', 'limits')
     compute = get(limits, 'compute')
     compute_nanos = quantity(compute)
     if ((compute_nanos is not None) and (compute_percent_limit_nanos is not None) and (not equal(compute_nanos, compute_percent_limit_nanos))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-limit'),
             False,
-            say('tensor-fusion.ai/compute-percent-limit ', text(compute_percent_limit), ' counts, and not compute ', text(compute)),
+            say('tensor-fusion.ai/compute-percent-limit ', text(compute_percent_limit), ' counts, and not compute ', text(compute), ' ', 'of WorkloadProfile ', text(workload_profile)),
             'only one of the two, or the same value',
             compute_percent_limit,
-            [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'resources', 'limits', 'compute'), say('compute is ', text(compute)))],
+            [((*('found', ('WorkloadProfile', workload_profile, None)), 'spec', 'resources', 'limits', 'compute'), say('compute is ', text(compute)))],
             None,
             [*[compute], *[compute_percent_limit], *[*[compute], *[compute_percent_limit]]],
         ))
     annotations = get(pod_, 'metadata', 'annotations')
+    workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
     gpu_count = get(annotations, 'tensor-fusion.ai/gpu-count')
     gpu_count_number = integer(gpu_count)
-    spec = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec')
+    spec = get(s.find('WorkloadProfile', workload_profile, None), 'spec')
     gpuCount = get(spec, 'gpuCount')
     gpuCount_number = integer(gpuCount)
     if ((gpuCount_number is not None) and (gpu_count_number is not None) and (not equal(gpuCount_number, gpu_count_number))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'),
             False,
-            say('tensor-fusion.ai/gpu-count ', text(gpu_count), ' counts, and not gpuCount ', text(gpuCount)),
+            say('tensor-fusion.ai/gpu-count ', text(gpu_count), ' counts, and not gpuCount ', text(gpuCount), ' ', 'of WorkloadProfile ', text(workload_profile)),
             'only one of the two, or the same value',
             gpu_count,
-            [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'gpuCount'), say('gpuCount is ', text(gpuCount)))],
+            [((*('found', ('WorkloadProfile', workload_profile, None)), 'spec', 'gpuCount'), say('gpuCount is ', text(gpuCount)))],
             None,
             [*[gpuCount], *[gpu_count], *[*[gpuCount], *[gpu_count]]],
         ))
     annotations = get(pod_, 'metadata', 'annotations')
+    workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
     gpu_model = get(annotations, 'tensor-fusion.ai/gpu-model')
-    spec = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec')
+    spec = get(s.find('WorkloadProfile', workload_profile, None), 'spec')
     gpuModel = get(spec, 'gpuModel')
     if ((gpuModel is not None) and (gpu_model is not None) and (not equal(gpuModel, gpu_model))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-model'),
             False,
-            say('tensor-fusion.ai/gpu-model ', text(gpu_model), ' counts, and not gpuModel ', text(gpuModel)),
+            say('tensor-fusion.ai/gpu-model ', text(gpu_model), ' counts, and not gpuModel ', text(gpuModel), ' ', 'of WorkloadProfile ', text(workload_profile)),
             'only one of the two, or the same value',
             gpu_model,
-            [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'gpuModel'), say('gpuModel is ', text(gpuModel)))],
+            [((*('found', ('WorkloadProfile', workload_profile, None)), 'spec', 'gpuModel'), say('gpuModel is ', text(gpuModel)))],
             None,
             [*[gpuModel], *[gpu_model], *[*[gpuModel], *[gpu_model]]],
         ))
     annotations = get(pod_, 'metadata', 'annotations')
+    workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
     vendor = get(annotations, 'tensor-fusion.ai/vendor')
-    spec = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec')
+    spec = get(s.find('WorkloadProfile', workload_profile, None), 'spec')
     vendor_ = get(spec, 'vendor')
     if ((vendor_ is not None) and (vendor is not None) and (not equal(vendor_, vendor))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vendor'),
             False,
-            say('tensor-fusion.ai/vendor ', text(vendor), ' counts, and not vendor ', text(vendor_)),
+            say('tensor-fusion.ai/vendor ', text(vendor), ' counts, and not vendor ', text(vendor_), ' ', 'of WorkloadProfile ', text(workload_profile)),
             'only one of the two, or the same value',
             vendor,
-            [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'vendor'), say('vendor is ', text(vendor_)))],
+            [((*('found', ('WorkloadProfile', workload_profile, None)), 'spec', 'vendor'), say('vendor is ', text(vendor_)))],
             None,
             [*[vendor_], *[vendor], *[*[vendor_], *[vendor]]],
         ))
     annotations = get(pod_, 'metadata', 'annotations')
+    workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
     qos = get(annotations, 'tensor-fusion.ai/qos')
-    spec = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec')
+    spec = get(s.find('WorkloadProfile', workload_profile, None), 'spec')
     qos_ = get(spec, 'qos')
     if ((qos_ is not None) and (qos is not None) and (not equal(qos_, qos))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'),
             False,
-            say('tensor-fusion.ai/qos ', text(qos), ' counts, and not qos ', text(qos_)),
+            say('tensor-fusion.ai/qos ', text(qos), ' counts, and not qos ', text(qos_), ' ', 'of WorkloadProfile ', text(workload_profile)),
             'only one of the two, or the same value',
             qos,
-            [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'qos'), say('qos is ', text(qos_)))],
+            [((*('found', ('WorkloadProfile', workload_profile, None)), 'spec', 'qos'), say('qos is ', text(qos_)))],
             None,
             [*[qos_], *[qos], *[*[qos_], *[qos]]],
         ))
     annotations = get(pod_, 'metadata', 'annotations')
+    workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
     gpupool = get(annotations, 'tensor-fusion.ai/gpupool')
-    spec = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec')
+    spec = get(s.find('WorkloadProfile', workload_profile, None), 'spec')
     poolName = get(spec, 'poolName')
     if ((poolName is not None) and (gpupool is not None) and (not equal(poolName, gpupool))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpupool'),
             False,
-            say('tensor-fusion.ai/gpupool ', text(gpupool), ' counts, and not poolName ', text(poolName)),
+            say('tensor-fusion.ai/gpupool ', text(gpupool), ' counts, and not poolName ', text(poolName), ' ', 'of WorkloadProfile ', text(workload_profile)),
             'only one of the two, or the same value',
             gpupool,
-            [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'poolName'), say('poolName is ', text(poolName)))],
+            [((*('found', ('WorkloadProfile', workload_profile, None)), 'spec', 'poolName'), say('poolName is ', text(poolName)))],
             None,
             [*[poolName], *[gpupool], *[*[poolName], *[gpupool]]],
         ))
     annotations = get(pod_, 'metadata', 'annotations')
+    workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
     isolation = get(annotations, 'tensor-fusion.ai/isolation')
-    spec = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec')
+    spec = get(s.find('WorkloadProfile', workload_profile, None), 'spec')
     isolation_ = get(spec, 'isolation')
     if ((isolation_ is not None) and (isolation is not None) and (not equal(isolation_, isolation))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/isolation'),
             False,
-            say('tensor-fusion.ai/isolation ', text(isolation), ' counts, and not isolation ', text(isolation_)),
+            say('tensor-fusion.ai/isolation ', text(isolation), ' counts, and not isolation ', text(isolation_), ' ', 'of WorkloadProfile ', text(workload_profile)),
             'only one of the two, or the same value',
             isolation,
-            [((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'isolation'), say('isolation is ', text(isolation_)))],
+            [((*('found', ('WorkloadProfile', workload_profile, None)), 'spec', 'isolation'), say('isolation is ', text(isolation_)))],
             None,
             [*[isolation_], *[isolation], *[*[isolation_], *[isolation]]],
         ))

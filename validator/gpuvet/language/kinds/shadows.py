@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from gpuvet.language import ir
 from gpuvet.language.expression import Scope, parse
-from gpuvet.language.kinds.base import Kind, both, kind, label_of
+from gpuvet.language.kinds.base import Kind, both, kind, label_of, template
 
 
 class Pair(BaseModel):
@@ -24,9 +24,12 @@ class ShadowedBy(Kind):
 
     pairs: list[Pair]
     at: Literal["winner", "loser"] = "winner"
+    whose: str = ""
+    """What messages add to the loser: `of the profile`."""
 
     def lower(self, scope: Scope) -> tuple[ir.Check, ...]:
         checks = []
+        whose = (" ", *template(self.whose, scope)) if self.whose else ()
         convert = {"text": lambda expr: expr, "quantity": ir.QuantityOf, "integer": ir.IntegerOf}
         for pair in self.pairs:
             loser, winner = parse(pair.loser, scope), parse(pair.winner, scope)
@@ -37,7 +40,7 @@ class ShadowedBy(Kind):
                 ir.Check(
                     when=both(ir.Present(left), ir.Present(right), ir.Not(ir.Equal(left, right))),
                     at=place,
-                    message=(f"{name} ", winner, f" counts, and not {label_of(loser)} ", loser),
+                    message=(f"{name} ", winner, f" counts, and not {label_of(loser)} ", loser, *whose),
                     expected=("only one of the two, or the same value",),
                     related=((other, (f"{label_of(other)} is ", other)),),
                 )
