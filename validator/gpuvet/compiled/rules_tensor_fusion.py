@@ -4,9 +4,8 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt,
-    matches, member, mod, mul, near_key, near_quantity, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size,
-    smallest, split, starts, sub, text, total, trim, version, whole,
+    contains, dotted, equal, get, integer, is_type, items, le, located, lower, lt, matches, member, near_key,
+    near_quantity, quantity, say, shown, size, split, starts, text, trim, version, whole,
 )
 
 
@@ -268,7 +267,7 @@ def TF408(s: Any, p: Any, out: Any) -> None:
                 entry,
                 [],
                 (say('leave ', text(entry_at[-1]), ' out'), False, ()),
-                [*[*[get(metadata, 'ownerReferences')], *[get(metadata, 'labels', 'tensor-fusion.ai/component')], *[get(object_, 'metadata', 'uid')]], *([] if member(entry_at[-1], ('tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode')) else ([] if starts(entry_at[-1], 'tensor-fusion.ai/pool-') else ([] if starts(entry_at[-1], 'tensor-fusion.ai/defrag-') else [])))],
+                [*[get(metadata, 'ownerReferences')], *[get(metadata, 'labels', 'tensor-fusion.ai/component')], *[get(object_, 'metadata', 'uid')]],
             ))
 
 
@@ -288,7 +287,7 @@ def TF409(s: Any, p: Any, out: Any) -> None:
                 entry,
                 [],
                 (say('leave ', text(entry_at[-1]), ' out'), False, ()),
-                [*[*[*[get(metadata, 'ownerReferences')], *[get(object_, 'metadata', 'uid')]], *[get(template_, 'kind')]], *([] if member(entry_at[-1], ('tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode')) else ([] if starts(entry_at[-1], 'tensor-fusion.ai/pool-') else ([] if starts(entry_at[-1], 'tensor-fusion.ai/defrag-') else [])))],
+                [*[*[get(metadata, 'ownerReferences')], *[get(object_, 'metadata', 'uid')]], *[get(template_, 'kind')]],
             ))
 
 
@@ -1466,7 +1465,7 @@ def TF016(s: Any, p: Any, out: Any) -> None:
                 annotations_,
                 [],
                 (say(('add the unit Gi to the number if gibibytes are meant' if ((integer(annotations_) is not None) and le(integer(annotations_), 1024)) else 'write the amount in Mi or Gi')), False, ()),
-                [*[annotations_], *[annotations_], *([annotations_] if lt(annotations_nanos, 1048576000000000) else [annotations_])],
+                [*[annotations_], *[annotations_], *[annotations_]],
             ))
 
 
@@ -1568,7 +1567,7 @@ def TF420(s: Any, p: Any, out: Any) -> None:
                     amount,
                     [],
                     (say(('write an amount above zero' if value___ else ('write the unit, such as Gi' if value else ('write the number of TFLOPS without a unit' if value_ else 'write a percentage of one card')))), False, ()),
-                    ([amount] if value___ else ([*[amount], *([amount] if lt(amount_nanos, 1048576000000000) else [amount])] if (value and value__ and (lt(amount_nanos, 1048576000000000) or matches(amount, '.*[mun]'))) else (([amount] if le(100000000000000, amount_nanos) else [*[amount], *[amount]]) if (value_ and (le(100000000000000, amount_nanos) or (value__ and matches(amount, '.*[KMGTPE]i')))) else [amount]))),
+                    ([amount] if value___ else ([*[amount], *[amount]] if (value and value__ and (lt(amount_nanos, 1048576000000000) or matches(amount, '.*[mun]'))) else (([amount] if le(100000000000000, amount_nanos) else [*[amount], *[amount]]) if (value_ and (le(100000000000000, amount_nanos) or (value__ and matches(amount, '.*[KMGTPE]i')))) else [amount]))),
                 ))
 
 
@@ -1885,7 +1884,7 @@ def TF428(s: Any, p: Any, out: Any) -> None:
                     amount,
                     [],
                     (say('write ', (text(amount) if value else text(near_quantity(amount))), (' in quotes' if value else '')), False, (('set', amount_at, (None if value else near_quantity(amount))), )),
-                    ([*[amount], *[amount]] if (value and (not (integer(amount) is not None))) else [*[amount], *[amount]]),
+                    [*[amount], *[amount]],
                 ))
 
 
@@ -1942,7 +1941,7 @@ def TF027(s: Any, p: Any, out: Any) -> None:
             gpu_count,
             [],
             (say('write ', (text(128) if lt(128, gpu_count_number) else text(1))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), (128 if lt(128, gpu_count_number) else 1)), )),
-            [*[gpu_count], *([gpu_count] if not le(1, gpu_count_number) else [gpu_count])],
+            [*[gpu_count], *[gpu_count]],
         ))
 
 
@@ -2045,7 +2044,7 @@ def TF030(s: Any, p: Any, out: Any) -> None:
                     amount,
                     [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/inject-container'), 'the containers that get the vGPU')],
                     (say('leave out ', text(amount_at[-1]), ', or add ', text(name), ' to tensor-fusion.ai/inject-container'), False, ()),
-                    [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[inject_container], *[inject_container], *([] if equal(amount_at[-1], 'nvidia.com/gpu') else [])], *[*[amount], *[*[inject_container], *[because_ for n_at, n in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/inject-container'), part) for part in split(inject_container, ',')] for because_ in [*[n], *[name]]]]]],
+                    [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[inject_container], *[inject_container]], *[*[amount], *[*[inject_container], *[because_ for n_at, n in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/inject-container'), part) for part in split(inject_container, ',')] for because_ in [*[n], *[name]]]]]],
                 ))
 
 
@@ -2065,7 +2064,7 @@ def TF031(s: Any, p: Any, out: Any) -> None:
             replicas,
             [],
             (say('write ', text(integer((get(object_, 'spec', 'replicas') if (get(object_, 'spec', 'replicas') is not None) else 1)))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'), integer((get(object_, 'spec', 'replicas') if (get(object_, 'spec', 'replicas') is not None) else 1))), )),
-            [*[replicas], *([replicas] if not le(1, replicas_number) else [replicas])],
+            [*[replicas], *[replicas]],
         ))
 
 
@@ -2167,7 +2166,7 @@ def TF035(s: Any, p: Any, out: Any) -> None:
             enabled_replicas,
             [],
             None,
-            [*[enabled_replicas], *([enabled_replicas] if not le(-2147483648, enabled_replicas_number) else [enabled_replicas])],
+            [*[enabled_replicas], *[enabled_replicas]],
         ))
 
 

@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt,
-    matches, member, mod, mul, near_key, near_quantity, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size,
-    smallest, split, starts, sub, text, total, trim, version, whole,
+    ends, equal, get, integer, is_type, le, located, lower, lt, matches, member, nearest, quantity, say, size, starts,
+    text, trim,
 )
 
 
@@ -901,7 +899,7 @@ def TF073(s: Any, p: Any, out: Any) -> None:
                 value,
                 [],
                 ('put quotes around it', True, (('quote', value_at, None), )),
-                ([value] if is_type(value, 'number') else [value]),
+                [value],
             ))
 
 
@@ -937,7 +935,7 @@ def TF533(s: Any, p: Any, out: Any) -> None:
                 value,
                 [],
                 (say(('write it as a fraction: 95 percent is 0.95' if (value_ and le(value_nanos, 100000000000)) else 'write a fraction such as 0.95')), False, ()),
-                [*[value], *([value] if le(value_nanos, 0) else [value])],
+                [*[value], *[value]],
             ))
 
 
@@ -1032,7 +1030,7 @@ def TF537(s: Any, p: Any, out: Any) -> None:
                 value,
                 [],
                 None,
-                [*[value], *([value] if (member(value_at[-1], ('minVRAMResourcesRatio', 'minComputeResourcesRatio')) and lt(1000000000, value_nanos)) else [value])],
+                [*[value], *[value]],
             ))
 
 

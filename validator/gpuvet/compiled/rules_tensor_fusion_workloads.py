@@ -4,9 +4,8 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt,
-    matches, member, mod, mul, near_key, near_quantity, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size,
-    smallest, split, starts, sub, text, total, trim, version, whole,
+    contains, equal, get, integer, is_type, items, le, located, lower, lt, matches, member, nearest, quantity, say,
+    size, split, text, trim,
 )
 
 
@@ -451,7 +450,7 @@ def TF046(s: Any, p: Any, out: Any) -> None:
                 value,
                 [],
                 (say("write the object's own name", (', perhaps ' if matches(lower(trim(value)), '[a-z0-9]([-a-z0-9.]*[a-z0-9])?') else ''), (text(lower(trim(value))) if matches(lower(trim(value)), '[a-z0-9]([-a-z0-9.]*[a-z0-9])?') else '')), False, ()),
-                [*[*[value], *[value]], *[*[value], *([value] if (not matches(value, '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')) else [value])]],
+                [*[*[value], *[value]], *[*[value], *[value]]],
             ))
 
 
@@ -497,7 +496,7 @@ def TF048(s: Any, p: Any, out: Any) -> None:
             inject_container,
             [((*('pod',), 'spec', 'containers'), say('containers ', text([get(c, 'name') for c in items(containers)])))],
             (say('add tensor-fusion.ai/inject-container, for example ', text(get(containers, 0, 'name'))), False, ()),
-            [*[*[get(labels, 'tensor-fusion.ai/enabled')], *([inject_container] if (not has_inject_container) else [inject_container]), *[containers], *[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[*[containers], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), containers) for because_ in [get(c, 'name')]], *[None]]], *[*[containers], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), containers) for because_ in [get(c, 'resources', 'limits')]], *[None]]],
+            [*[*[get(labels, 'tensor-fusion.ai/enabled')], *[inject_container], *[containers], *[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[*[containers], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), containers) for because_ in [get(c, 'name')]], *[None]]], *[*[containers], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), containers) for because_ in [get(c, 'resources', 'limits')]], *[None]]],
         ))
 
 
@@ -832,7 +831,7 @@ def TF057(s: Any, p: Any, out: Any) -> None:
             vendor__,
             [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/isolation') if has_isolation else (*('pod',), 'metadata', 'annotations')), say('isolation is ', (text(isolation) if has_isolation else 'soft by default')))],
             ('add tensor-fusion.ai/isolation with shared or hard', False, ()),
-            [*([isolation] if (not has_isolation) else [isolation]), *([vendor] if has_vendor else [*[vendor], *[vendor_]])],
+            [*[isolation], *([vendor] if has_vendor else [*[vendor], *[vendor_]])],
         ))
 
 
@@ -873,7 +872,7 @@ def TF059(s: Any, p: Any, out: Any) -> None:
             gpu_model_,
             [],
             ("add tensor-fusion.ai/gpu-model exactly as the cluster's GPUs report it in status.gpuModel", False, ()),
-            [*[dedicated_gpu], *(([gpu_model] if has_gpu_model else [*[gpu_model], *[gpuModel]]) if (not (gpu_model_ is not None)) else ([gpu_model] if has_gpu_model else [*[gpu_model], *[gpuModel]]))],
+            [*[dedicated_gpu], *([gpu_model] if has_gpu_model else [*[gpu_model], *[gpuModel]])],
         ))
 
 
@@ -1030,7 +1029,7 @@ def TF063(s: Any, p: Any, out: Any) -> None:
             priorityClassName,
             [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'), say('qos is ', text(qos)))],
             (say('write tensor-fusion-', text(qos)), False, ()),
-            ([*[qos], *[priorityClassName]] if (equal(qos, 'critical') and member(priorityClassName, ('tensor-fusion-high', 'tensor-fusion-medium'))) else [*[qos], *[priorityClassName]]),
+            [*[qos], *[priorityClassName]],
         ))
 
 
@@ -1094,7 +1093,7 @@ def TF517(s: Any, p: Any, out: Any) -> None:
             isolation,
             [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/isolation') if has_isolation else (*('pod',), 'metadata', 'annotations')), say('isolation is ', (text(isolation) if has_isolation else 'soft by default')))],
             ('set tensor-fusion.ai/isolation to hard', False, ()),
-            [*([sidecar_worker] if value else [*[get(annotations, 'tensor-fusion.ai/is-local-gpu')], *[sidecarWorker]]), *([isolation] if equal(isolation, 'partitioned') else [*([isolation] if (not has_isolation) else [isolation]), *(([vendor] if (vendor is not None) else [*[vendor], *[get(spec, 'vendor')]]) if (not (vendor_ is not None)) else ([vendor] if (vendor is not None) else [*[vendor], *[get(spec, 'vendor')]]))])],
+            [*([sidecar_worker] if value else [*[get(annotations, 'tensor-fusion.ai/is-local-gpu')], *[sidecarWorker]]), *([isolation] if equal(isolation, 'partitioned') else [*[isolation], *([vendor] if (vendor is not None) else [*[vendor], *[get(spec, 'vendor')]])])],
         ))
 
 
@@ -1172,7 +1171,7 @@ def TF518(s: Any, p: Any, out: Any) -> None:
             isolation,
             [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu'), 'local mode is chosen here')],
             None,
-            [*[*[is_local_gpu], *[get(annotations, 'tensor-fusion.ai/sidecar-worker')], *[get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'sidecarWorker')]], *[*[disable_features], *([isolation] if (not has_isolation) else [isolation])]],
+            [*[*[is_local_gpu], *[get(annotations, 'tensor-fusion.ai/sidecar-worker')], *[get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'sidecarWorker')]], *[*[disable_features], *[isolation]]],
         ))
 
 
@@ -1293,7 +1292,7 @@ def TF545(s: Any, p: Any, out: Any) -> None:
                 gang_enabled,
                 [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled') if has_gang_enabled else (*('pod',), 'metadata', 'annotations')), say('gang-enabled is ', (text(gang_enabled) if has_gang_enabled else 'not set')))],
                 ("add tensor-fusion.ai/gang-enabled 'true'", False, ()),
-                [*([gang_enabled] if (not has_gang_enabled) else [gang_enabled]), *[value]],
+                [*[gang_enabled], *[value]],
             ))
 
 
