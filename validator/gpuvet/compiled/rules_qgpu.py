@@ -55,7 +55,7 @@ def _node_of_qgpu_60ffdb_because(s: Any, truth: bool) -> Any:
     """node_of_qgpu"""
     self_ = s.value
     object_ = s.object
-    return ([get(self_, 'spec', 'template', 'metadata', 'labels')] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(self_, 'spec', 'template', 'metadata', 'labels'))]) else ([get(self_, 'status', 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(self_, 'status', 'capacity')) else [get(self_, 'status', 'allocatable')])) if truth else [*[get(self_, 'spec', 'template', 'metadata', 'labels')], *[get(self_, 'status', 'capacity')], *[get(self_, 'status', 'allocatable')]]
+    return ([get(self_, 'spec', 'template', 'metadata', 'labels')] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(self_, 'spec', 'template', 'metadata', 'labels'))]) else ([get(self_, 'status', 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(self_, 'status', 'capacity')) else [get(self_, 'status', 'allocatable')])) if truth else [*[*[get(self_, 'spec', 'template', 'metadata', 'labels')], *[None]], *[get(self_, 'status', 'capacity')], *[get(self_, 'status', 'allocatable')]]
 
 
 def _cards_ee841a(s: Any) -> Any:
@@ -311,7 +311,7 @@ def QG009(s: Any, p: Any, out: Any) -> None:
                             qgpu_core__,
                             [],
                             None,
-                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *[limits]], *[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]])]],
+                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *[*[limits], *[None]]], *[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]])]],
                         ))
 
 
@@ -341,7 +341,7 @@ def QG010(s: Any, p: Any, out: Any) -> None:
                             qgpu_memory__,
                             [],
                             None,
-                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *[limits], *([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]])], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]])]],
+                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *[*[limits], *[None]], *([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]])], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]])]],
                         ))
 
 
@@ -1053,7 +1053,7 @@ def QG107(s: Any, p: Any, out: Any) -> None:
                         qgpu_core_greedy__,
                         [((*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), 'the Pod is offline by this annotation')],
                         None,
-                        [*[*[app_class], *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *[limits]], *reads_1],
+                        [*[*[app_class], *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *[*[limits], *[None]]], *reads_1],
                     ))
 
 
@@ -1341,7 +1341,7 @@ def QG038(s: Any, p: Any, out: Any) -> None:
                     'unprivileged containers',
                     [],
                     None,
-                    [*[*[containers], *[get(spec, 'selector')]], *[*[containers], *[because_ for c_at, c in [*located((*('self',), 'spec', 'template', 'spec', 'initContainers'), get(spec_, 'initContainers')), *located((*('self',), 'spec', 'template', 'spec', 'containers'), containers)] for because_ in [get(c, 'securityContext', 'privileged')]]]],
+                    [*[*[containers], *[get(spec, 'selector')]], *[*[containers], *[because_ for c_at, c in [*located((*('self',), 'spec', 'template', 'spec', 'initContainers'), get(spec_, 'initContainers')), *located((*('self',), 'spec', 'template', 'spec', 'containers'), containers)] for because_ in [get(c, 'securityContext', 'privileged')]], *[None]]],
                 ))
 
 

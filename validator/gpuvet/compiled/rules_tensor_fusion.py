@@ -5,7 +5,7 @@ from typing import Any
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
     contains, dotted, equal, get, integer, is_type, items, le, located, lower, lt, matches, member, near_key,
-    near_quantity, nearest, quantity, say, shown, size, split, starts, text, trim, version, whole,
+    near_quantity, quantity, say, shown, size, split, starts, text, trim, version, whole,
 )
 
 
@@ -35,7 +35,7 @@ def TF002(s: Any, p: Any, out: Any) -> None:
                                         None,
                                         [],
                                         ('add tensor-fusion.ai/enabled: "true" to the labels of the Pod template', False, ()),
-                                        [*[*[get(annotations, 'tensor-fusion.ai/enabled')], *[get(object_, 'spec', 'template', 'labels')], *[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[get(metadata_, 'uid')]], *[kind], *[labels], *([kind] if equal(kind, 'Pod') else [get(metadata_, 'labels', 'tensor-fusion.ai/enabled')])], *[*[annotations], *[get(labels, 'tensor-fusion.ai/enabled')]]],
+                                        [*[*[get(annotations, 'tensor-fusion.ai/enabled')], *[get(object_, 'spec', 'template', 'labels')], *[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[get(metadata_, 'uid')]], *[kind], *[*[labels], *[None]], *([kind] if equal(kind, 'Pod') else [get(metadata_, 'labels', 'tensor-fusion.ai/enabled')])], *[*[annotations], *[get(labels, 'tensor-fusion.ai/enabled')]]],
                                     ))
 
 
@@ -104,7 +104,7 @@ def TF402(s: Any, p: Any, out: Any) -> None:
                             'a label of the owner',
                             [],
                             ('move the label to the metadata of the Pod template', False, ()),
-                            [*[get(metadata, 'annotations')], *[*[enabled], *[get(template, 'metadata', 'labels', 'tensor-fusion.ai/enabled')], *[get(template, 'labels')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled')]]]]],
+                            [*[*[get(metadata, 'annotations')], *[None]], *[*[enabled], *[get(template, 'metadata', 'labels', 'tensor-fusion.ai/enabled')], *[get(template, 'labels')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled')]]]]],
                         ))
 
 
@@ -1574,7 +1574,7 @@ def TF015(s: Any, p: Any, out: Any) -> None:
                             None,
                             [],
                             (say("add tensor-fusion.ai/tflops-limit: '", text(tflops_request), "' or more"), False, ()),
-                            [*[*[isolation], *[isolation], *[annotations]], *[*[tflops_request], *[s.effective('stated-tflops-limit')]]],
+                            [*[*[isolation], *[isolation], *[*[annotations], *[None]]], *[*[tflops_request], *[s.effective('stated-tflops-limit')]]],
                         ))
 
 
@@ -1597,7 +1597,7 @@ def TF417(s: Any, p: Any, out: Any) -> None:
                             None,
                             [],
                             (say('add tensor-fusion.ai/vram-limit: ', text(vram_request), ' or more'), False, ()),
-                            [*[*[isolation], *[isolation], *[annotations]], *[*[vram_request], *[s.effective('stated-vram-limit')]]],
+                            [*[*[isolation], *[isolation], *[*[annotations], *[None]]], *[*[vram_request], *[s.effective('stated-vram-limit')]]],
                         ))
 
 
@@ -1991,7 +1991,7 @@ def TF023(s: Any, p: Any, out: Any) -> None:
                                 None,
                                 [],
                                 ('add tensor-fusion.ai/vram-request and tensor-fusion.ai/vram-limit', False, ()),
-                                [*[*[isolation], *[isolation], *[annotations]], *[*(reads_1 if has_tflops_request else [*reads_1, *[compute_percent_limit]]), *[s.effective('stated-vram-request')], *[s.effective('stated-vram-limit')]]],
+                                [*[*[isolation], *[isolation], *[*[annotations], *[None]]], *[*(reads_1 if has_tflops_request else [*reads_1, *[compute_percent_limit]]), *[s.effective('stated-vram-request')], *[s.effective('stated-vram-limit')]]],
                             ))
 
 
@@ -2021,7 +2021,7 @@ def TF426(s: Any, p: Any, out: Any) -> None:
                                             None,
                                             [],
                                             ('add tensor-fusion.ai/tflops-request and tensor-fusion.ai/tflops-limit', False, ()),
-                                            [*[*[isolation], *[isolation], *[annotations], *[s.effective('native-gpu-count')]], *[*([vram_request] if has_vram_request else [*[vram_request], *[vram_limit]]), *[s.effective('stated-tflops-request')], *[s.effective('stated-tflops-limit')], *[s.effective('stated-compute-percent-request')], *[s.effective('stated-compute-percent-limit')]]],
+                                            [*[*[isolation], *[isolation], *[*[annotations], *[None]], *[s.effective('native-gpu-count')]], *[*([vram_request] if has_vram_request else [*[vram_request], *[vram_limit]]), *[s.effective('stated-tflops-request')], *[s.effective('stated-tflops-limit')], *[s.effective('stated-compute-percent-request')], *[s.effective('stated-compute-percent-limit')]]],
                                         ))
 
 
@@ -2466,23 +2466,3 @@ def TF433(s: Any, p: Any, out: Any) -> None:
                     ('leave out tensor-fusion.ai/enabled-replicas', False, ()),
                     [*[get(template_, 'kind')], *[*[enabled_replicas], *[get(metadata, 'ownerReferences')]]],
                 ))
-
-
-def TF062(s: Any, p: Any, out: Any) -> None:
-    """qos-unknown"""
-    pod_ = s.pod
-    annotations = get(pod_, 'metadata', 'annotations')
-    qos = get(annotations, 'tensor-fusion.ai/qos')
-    if (qos is not None):
-        if (not member(qos, ('low', 'medium', 'high', 'critical'))):
-            value = nearest(qos, ('low', 'medium', 'high', 'critical'))
-            out((
-                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'),
-                False,
-                say('tensor-fusion.ai/qos is ', text(qos), ', which is none of the values it can have'),
-                say('one of ', text(('low', 'medium', 'high', 'critical'))),
-                qos,
-                [],
-                (say('write tensor-fusion.ai/qos as ', text(value)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'), value), )),
-                [*[qos], *[qos]],
-            ))

@@ -372,9 +372,10 @@ class _Printer:
                 return self.all_of(sorted({self.rest_on(part) for part in _compared(body, var)}))
             case ir.Quantified(op=("exists" | "all") as op, var=var, of=of, body=body):
                 witness = "" if (op == "exists") != truth else f" if {'' if truth else 'not '}{self.value(body)}"
-                why = self.because(body, truth)
-                inner = f"[because_ for {var}_at, {var} in {self.located(of)}{witness} for because_ in {why}]"
-                return self.all_of([self.rest_on(of), inner if why != "[]" else why])
+                inner = self.each_of(f"{var}_at, {var} in {self.located(of)}{witness}", self.because(body, truth))
+                # That nothing in the author's list is such rests on what is absent from it: a fragment may lack the item.
+                missing = ["[None]"] if (op == "exists") != truth and _authored(of) else []
+                return self.all_of([self.rest_on(of), inner, *missing])
             case ir.If(test, then, otherwise):
                 return f"({self.because(then, truth)} if {self.value(test)} else {self.because(otherwise, truth)})"
         return self.rest_on(expr)
@@ -395,9 +396,8 @@ class _Printer:
             case ir.If(test, then, otherwise):
                 return f"({self.rest_on(then)} if {self.value(test)} else {self.all_of([self.rest_on(test), self.rest_on(otherwise)])})"
             case ir.Quantified(_, var, of, body):
-                why = self.rest_on(body)
-                inner = f"[because_ for {var}_at, {var} in {self.located(of)} for because_ in {why}]"
-                return self.all_of([self.rest_on(of), inner if why != "[]" else why])
+                inner = self.each_of(f"{var}_at, {var} in {self.located(of)}", self.rest_on(body))
+                return self.all_of([self.rest_on(of), inner])
             case ir.Concat(parts):
                 return self.rest_on(parts[-1]) if parts else "[]"
             case ir.PodSum(key):
@@ -408,6 +408,10 @@ class _Printer:
             case ir.Defined():
                 return f"{function_of(expr)}_because(s, True)"
         return self.all_of([self.rest_on(child) for child in ir.children(expr)])
+
+    @staticmethod
+    def each_of(source: str, reasons: str) -> str:
+        return "[]" if reasons == "[]" else f"[because_ for {source} for because_ in {reasons}]"
 
     @staticmethod
     def all_of(lists: list[str]) -> str:
@@ -439,6 +443,20 @@ _READS = ir.Get | ir.Name | ir.Effective | ir.Source | ir.Find | ir.FindAll
 def _parts(test: ir.Expr) -> list[ir.Expr]:
     """What must hold, each by itself."""
     return [inner for part in test.parts for inner in _parts(part)] if isinstance(test, ir.And) else [test]
+
+
+def _authored(expr: ir.Expr) -> bool:
+    """Whether a list stands in the judged object itself, so that a fragment may show a part of it only."""
+    match expr:
+        case ir.Root():
+            return True
+        case ir.Get(base, _):
+            return _authored(base)
+        case ir.Concat(parts):
+            return any(_authored(part) for part in parts)
+        case ir.Quantified(op="filter" | "map", of=of):
+            return _authored(of)
+    return False
 
 
 def hoist(check: ir.Check) -> list[tuple[ir.Expr, str]]:
