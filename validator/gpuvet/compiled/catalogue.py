@@ -25,7 +25,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN000',
     ),
     RuleInfo(
@@ -48,7 +48,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN001',
     ),
     RuleInfo(
@@ -71,7 +71,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN002',
     ),
     RuleInfo(
@@ -94,7 +94,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN003',
     ),
     RuleInfo(
@@ -117,7 +117,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN004',
     ),
     RuleInfo(
@@ -140,7 +140,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN005',
     ),
     RuleInfo(
@@ -163,7 +163,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN006',
     ),
     RuleInfo(
@@ -186,7 +186,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN007',
     ),
     RuleInfo(
@@ -209,7 +209,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN008',
     ),
     RuleInfo(
@@ -232,7 +232,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN009',
     ),
     RuleInfo(
@@ -255,7 +255,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN010',
     ),
     RuleInfo(
@@ -278,7 +278,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN011',
     ),
     RuleInfo(
@@ -301,7 +301,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN012',
     ),
     RuleInfo(
@@ -324,7 +324,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN013',
     ),
     RuleInfo(
@@ -5131,7 +5131,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': True, 'rego': True},
+        exports={'cel': 'measures how near a word is to a known one', 'rego': 'measures how near a word is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF071',
     ),
     RuleInfo(
@@ -6465,7 +6465,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': True, 'rego': True},
+        exports={'cel': 'measures how near a word is to a known one', 'rego': 'measures how near a word is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF520',
     ),
     RuleInfo(

@@ -62,11 +62,13 @@ class RuleSet:
         self.by_image = any(rule.info.images for rule in self.rules)
         self.finds = frozenset(kind for rule in self.rules for kind in rule.info.finds)
         for rule in self.rules:
-            for sort, token in _tokens(rule.info, usage_key):
+            for sort, token in tokens_of(rule.info, usage_key):
                 self._index.setdefault((rule.info.on, sort, token), []).append(rule)
         self.subjects = frozenset(on for on, _, _ in self._index)
 
-    def select(self, on: str, kind: str, keys: tuple[str, ...], names: tuple[str, ...] = (), images: tuple[str, ...] = ()) -> tuple[BoundRule, ...]:
+    def select(
+        self, on: str, kind: str, keys: tuple[str, ...], names: tuple[str, ...] = (), images: tuple[str, ...] = ()
+    ) -> tuple[BoundRule, ...]:
         """The rules that may speak about a subject that shows these keys, in catalogue order."""
         memo = (on, kind, keys + names + images) if names or images else (on, kind, keys)
         found = self._memo.get(memo)
@@ -103,7 +105,7 @@ class RuleSet:
         found: set[str] = set()
         for rule in self.rules:
             info = rule.info
-            for sort, token in _tokens(info, self.usage_key):
+            for sort, token in tokens_of(info, self.usage_key):
                 found.add(token.split(".", 1)[1] if sort == "kind" and "." in token else token)
                 if sort == "key":
                     found.add(self.domains.author(token))
@@ -116,7 +118,8 @@ class RuleSet:
         return tuple(needle.encode() for needle in shortest)
 
 
-def _tokens(info: RuleInfo, usage_key: str | None) -> Iterable[tuple[str, str]]:
+def tokens_of(info: RuleInfo, usage_key: str | None) -> Iterable[tuple[str, str]]:
+    """What a subject must show one of, for the rule to be looked at: (sort, token)."""
     for key in info.keys:
         if key == "$usageKey":
             yield ("key", usage_key) if usage_key else ("name", "node.usage")

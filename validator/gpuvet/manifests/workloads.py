@@ -11,7 +11,20 @@ from gpuvet.manifests.workload_shape import objects, pod_shape
 from gpuvet.manifests.workload_table import TABLE, Count, Made, Row, Slot
 from gpuvet.values.path import Path, step
 
-__all__ = ["INDEX", "TABLE", "Index", "Row", "Template", "index", "objects", "pod_shape", "row_of", "rows_from_config", "templates"]
+__all__ = [
+    "INDEX",
+    "TABLE",
+    "Index",
+    "Row",
+    "Template",
+    "index",
+    "objects",
+    "plans",
+    "pod_shape",
+    "row_of",
+    "rows_from_config",
+    "templates",
+]
 
 Index = dict[tuple[str, str], tuple[Row, ...]]
 """(API group, kind) -> rows, the first that fits the version wins."""
@@ -170,6 +183,11 @@ def _maybe(place: str, group: Keys) -> _Ref | None:
 @cache
 def _plans(slots: tuple[Slot, ...]) -> tuple[_Plan, ...]:
     return tuple(_Plan(slot) for slot in slots)
+
+
+def plans(row: Row) -> tuple[_Plan, ...]:
+    """The parsed slots of a row."""
+    return _plans(row.templates)
 
 
 def rows_from_config(value: Any) -> tuple[Row, ...]:
