@@ -93,6 +93,73 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            'forbidden: {that: "true", at: gpu(who)}\n',
            None,
            None),
+ 'KM016': ('each: {who: "containers().filter(c, has(shared(c)))"}\n'
+           'let:\n'
+           '  own: int(quantity(shared(who)))\n'
+           '  alike: containers().all(c, !has(shared(c)) || quantity(shared(c)) == 1)\n'
+           "when: sgpus > 0 && !hami && !(cards == 1) && (own != 1 || (alike && not_first(who, 'koordinator.sh/gpu.shared')))\n"
+           'forbidden: {that: isQuantity(shared(who)), at: shared(who)}\n',
+           None,
+           None),
+ 'KM017': ('let: {value: "asked(\'metax-tech.com/sgpu\')"}\n'
+           "when: (shares || scheduler == 'koord-scheduler') && !hami && !(cards > 1)\n"
+           'forbidden: {that: quantity(value) > 1, at: value}\n',
+           None,
+           None),
+ 'KM018': ("each: {who: asking('metax-tech.com/sgpu')}\n"
+           'when: sgpu_pod && !shares\n'
+           'forbidden: {that: "true", at: "asked(who, \'metax-tech.com/sgpu\')"}\n',
+           None,
+           None),
+ 'KM019': ('each: {who: "containers().filter(c, quantity(asked(c, \'metax-tech.com/sgpu\')) > 0)"}\n'
+           "when: (shares || scheduler == 'koord-scheduler') && !hami && !(cards > 1) && not_first(who, 'metax-tech.com/sgpu')\n"
+           'forbidden: {that: "true", at: "asked(who, \'metax-tech.com/sgpu\')"}\n',
+           None,
+           None),
+ 'KM020': ('let:\n'
+           '  spelt: lower(trim(qos))\n'
+           '  near: "spelt == \'fs\' ? \'fixed-share\' : spelt == \'be\' ? \'best-effort\' : spelt == \'bs\' ? \'burst-share\' :\n'
+           '    nearest(qos, [\'fixed-share\', \'best-effort\', \'burst-share\'])"\n'
+           'forbidden: {that: "isText(qos) && !(qos in [\'fixed-share\', \'best-effort\', \'burst-share\'])", at: qos}\n',
+           None,
+           None),
+ 'KM021': ("each: {who: asking('metax-tech.com/sgpu')}\n"
+           'when: >-\n'
+           "  sgpu_pod && !pod.metadata.exists(part, has(part['metax-tech.com/sgpu-qos-policy']))\n"
+           "  && !object.metadata.exists(part, has(part['metax-tech.com/sgpu-qos-policy']))\n"
+           'forbidden: {that: "true", at: "asked(who, \'metax-tech.com/sgpu\')"}\n',
+           None,
+           None),
+ 'KM022': ('each: {part: self}\n'
+           "when: isMap(part) && !(key(part) in ['annotations', 'labels', 'managedFields'])\n"
+           'forbidden:\n'
+           "  that: part.exists(v, matches(key(v), '([a-z0-9.-]+\\.)?koordinator\\.sh/.*|metax-tech\\.com/.*'))\n"
+           '  at: part\n'
+           '  key: true\n',
+           None,
+           None),
+ 'KM023': ('when: has(qos) && !has(podSum(\'metax-tech.com/sgpu\')) && !shares\nforbidden: {that: "true", at: qos, key: true}\n',
+           None,
+           None),
+ 'KM026': ('let: {renamed: "append(\'koordinator.sh/\', split(k, \'/\')[1])"}\n'
+           'each:\n'
+           '  k: "[\'kubernetes.io/gpu\', \'kubernetes.io/gpu-core\', \'kubernetes.io/gpu-memory\', \'kubernetes.io/gpu-memory-ratio\', '
+           "'kubernetes.io/rdma',\n"
+           '    \'kubernetes.io/fpga\']"\n'
+           'forbidden: {that: has(asked(k)), at: asked(k), key: true}\n',
+           None,
+           None),
+ 'KM028': ('each:\n'
+           '  k: "[\'scheduling.koordinator.sh/device-allocated\', \'metax-tech.com/gpu-devices-allocated\', '
+           "'scheduling.koordinator.sh/bind-timestamp',\n"
+           '    \'scheduling.koordinator.sh/gpu-minors\', \'hami.io/vgpu-node\']"\n'
+           'let:\n'
+           '  written: either(annotation(k), label(k))\n'
+           'when: "!has(object.metadata.uid) && !(k == \'scheduling.koordinator.sh/device-allocated\' && '
+           'broken_allocation(annotation(k)))"\n'
+           'forbidden: {that: has(written), at: "has(annotation(k)) ? annotation(k) : label(k)", key: true}\n',
+           None,
+           None),
  'KM032': ('each: {device: self.spec.devices, condition: device.conditions}\nformat: {value: condition.lastTransitionTime, is: rfc3339}\n',
            'apiVersion: scheduling.koordinator.sh/v1alpha1\n'
            'kind: Device\n'
@@ -152,6 +219,94 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '          status: "True"\n'
            '          type: Healthy\n'
            'status: {}\n'),
+ 'KM033': ('each: {device: object.spec.devices, condition: device.conditions}\n'
+           'when: isMap(condition)\n'
+           'requires: {values: [condition.type, condition.status, condition.reason, condition.message, condition.lastTransitionTime], at: '
+           'condition}\n',
+           None,
+           None),
+ 'KM034': ('each: {parent: "[\'spec\', \'status\']"}\n'
+           'forbidden: {that: "has(object[parent].conditions)", at: "object[parent].conditions", key: true}\n',
+           None,
+           None),
+ 'KM035': ('each: {device: object.spec.devices}\nwhen: isMap(device)\nrequires: {values: [device.minor], at: device}\n', None, None),
+ 'KM036': ('each: {device: object.spec.devices}\n'
+           'when: isMap(device) && (!has(device.health) || device.health == false)\n'
+           'forbidden:\n'
+           "  that: device.conditions.exists(c, c.type == 'Healthy' && c.status == 'True')\n"
+           '  at: "has(device.health) ? device.health : device"\n',
+           None,
+           None),
+ 'KM037': ('each: {device: object.spec.devices}\n'
+           'when: isMap(device.topology)\n'
+           'requires: {values: [device.topology.socketID, device.topology.nodeID, device.topology.pcieID], at: device.topology}\n',
+           None,
+           None),
+ 'KM038': ('each:\n'
+           '  device: object.spec.devices\n'
+           '  k: "[\'koordinator.sh/gpu-core\', \'koordinator.sh/gpu-memory-ratio\']"\n'
+           "when: device.type == 'gpu'\n"
+           'forbidden:\n'
+           '  that: "!(quantity(device.resources[k]) == 100)"\n'
+           '  at: "has(device.resources[k]) ? device.resources[k] : has(device.resources) ? device.resources : device"\n',
+           None,
+           None),
+ 'KM039': ('forbidden: {that: has(object.metadata.namespace), at: object.metadata.namespace}\n', None, None),
+ 'KM040': ('let: {vendor: "object.metadata.labels[\'node.koordinator.sh/gpu-vendor\']"}\n'
+           'forbidden: {that: "lower(vendor) == \'metax\' && vendor != \'metax\'", at: vendor}\n',
+           None,
+           None),
+ 'KM041': ('one_of: {value: "object.metadata.labels[\'node.koordinator.sh/gpu-partition-policy\']", values: [Honor, Prefer]}\n',
+           None,
+           None),
+ 'KM042': ('each: {amount: object.status.allocatable}\n'
+           'let: {whole: "object.status.capacity[key(amount)]"}\n'
+           'when: "matches(key(amount), \'(koordinator\\\\.sh/gpu.*|metax-tech\\\\.com/.*)\')"\n'
+           'forbidden: {that: quantity(amount) > quantity(whole), at: amount}\n',
+           None,
+           None),
+ 'KM043': ('let:\n'
+           '  amount: int(quantity(object.status.capacity[k]))\n'
+           "  cores: int(quantity(object.status.capacity['koordinator.sh/gpu-core']))\n"
+           'each: {k: "[\'koordinator.sh/gpu-core\', \'koordinator.sh/gpu.shared\', \'koordinator.sh/gpu-memory-ratio\']"}\n'
+           'forbidden: {that: "amount % 100 > 0 || (cores % 100 == 0 && amount != cores && has(amount))", at: '
+           '"object.status.capacity[k]"}\n',
+           None,
+           None),
+ 'KM044': ('let:\n'
+           '  amount: "object.status[parent][\'metax-tech.com/sgpu\']"\n'
+           '  percent: "either(int(quantity(object.status[parent][\'koordinator.sh/gpu-core\'])), '
+           "either(int(quantity(object.status[parent]['koordinator.sh/gpu.shared'])),\n"
+           '    int(quantity(object.status[parent][\'koordinator.sh/gpu-memory-ratio\']))))"\n'
+           'each: {parent: "[\'capacity\', \'allocatable\']"}\n'
+           'when: "parent == \'capacity\' || !has(object.status.capacity[\'metax-tech.com/sgpu\'])"\n'
+           'forbidden: {that: percent >= 100 && int(quantity(amount)) > percent / 100 * 16, at: amount}\n',
+           None,
+           None),
+ 'KM045': ('each: {parent: "[\'capacity\', \'allocatable\']"}\n'
+           'when: >-\n'
+           "  object.metadata.labels['node.koordinator.sh/gpu-vendor'] == 'metax' || has(object.status.capacity['metax-tech.com/sgpu'])\n"
+           "  || has(object.status.allocatable['metax-tech.com/sgpu'])\n"
+           'forbidden:\n'
+           '  that: "(parent == \'capacity\' || !has(object.status.capacity[\'koordinator.sh/gpu\'])) && '
+           'quantity(object.status[parent][\'koordinator.sh/gpu\']) > 0"\n'
+           '  at: "object.status[parent][\'koordinator.sh/gpu\']"\n'
+           '  key: true\n',
+           None,
+           None),
+ 'KM047': ('when: isMap(object.data)\n'
+           'requires: {values: [object.data.version, "object.data[\'cluster-config\']", "object.data[\'nodes-config\']"], at: '
+           'object.data}\n',
+           None,
+           None),
+ 'KM049': ('each: {k: "[\'cluster-config\', \'nodes-config\']"}\n'
+           'let: {inner: "object.data[k]"}\n'
+           'forbidden:\n'
+           '  that: "isText(inner) && !(k == \'cluster-config\' ? isMap(yaml(inner)) : isList(yaml(inner)) || trim(inner) in [\'\', '
+           '\'[]\', \'null\'])"\n'
+           '  at: inner\n',
+           None,
+           None),
  'KM055': ('each: {who: "first(pod.spec.containers.filter(c, has(core(c)) && !has(shared(c))))"}\n'
            'when: hooks && !wrapped && !vendor_cards && !accepted && hooked && !hooked_old\n'
            'forbidden: {that: "true", at: core(who)}\n',
@@ -184,6 +339,141 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
  'KM107': ('each: {who: "first(pod.spec.containers.filter(c, any_key(c) && (!has(shared(c)) || has(gpu(c)))))"}\n'
            'when: hooks && accepted && !hooked && !hooked_old\n'
            'forbidden: {that: "true", at: any_value(who)}\n',
+           None,
+           None),
+ 'KM118': ("each: {who: asking('metax-tech.com/sgpu')}\n"
+           "when: sgpu_pod && !has(podSum('koordinator.sh/gpu.shared')) && !(gpus > 0) && (bytes > 0 || ratios > 0) && !(cores > 100)\n"
+           'forbidden: {that: "true", at: "asked(who, \'metax-tech.com/sgpu\')"}\n',
+           None,
+           None),
+ 'KM119': ('each: {who: "first(containers().filter(c, any_amount(c)))"}\n'
+           'let:\n'
+           '  metax_node: >-\n'
+           "    pod.spec.nodeSelector['node.koordinator.sh/gpu-vendor'] == 'metax'\n"
+           '    || pod.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.exists(term,\n'
+           "    term.matchExpressions.exists(e, e.key == 'node.koordinator.sh/gpu-vendor' && e.operator == 'In' && e['values'].all(v, v == "
+           "'metax')))\n"
+           'when: >-\n'
+           "  (has(qos) || metax_node) && !has(podSum('metax-tech.com/sgpu')) && !has(podSum('metax-tech.com/gpu')) && !hami && "
+           '!vendor_cards && !npus\n'
+           'forbidden: {that: "true", at: "has(shared(who)) ? shared(who) : any_value(who)"}\n',
+           None,
+           None),
+ 'KM122': ('let:\n'
+           '  kept: "object.kind == \'CronJob\' ? object.spec.jobTemplate.spec.template.metadata : object.spec.template.metadata"\n'
+           'each:\n'
+           '  k: "[\'metax-tech.com/sgpu-qos-policy\', \'scheduling.koordinator.sh/device-allocate-hint\',\n'
+           '    \'scheduling.koordinator.sh/device-joint-allocate\', \'scheduling.koordinator.sh/gpu-partition-spec\']"\n'
+           'forbidden:\n'
+           '  that: has(object.metadata.annotations[k]) && !has(kept.annotations[k]) && !object.spec.tasks.exists(task, '
+           'has(task.template.metadata.annotations[k]))\n'
+           '  at: object.metadata.annotations[k]\n'
+           '  key: true\n',
+           None,
+           None),
+ 'KM123': ('each:\n'
+           '  k: "[\'metax-tech.com/sgpu-qos-policy\', \'scheduling.koordinator.sh/device-allocate-hint\',\n'
+           '    \'scheduling.koordinator.sh/device-joint-allocate\', \'scheduling.koordinator.sh/gpu-partition-spec\']"\n'
+           'forbidden:\n'
+           '  that: has(object.spec.jobTemplate.metadata.annotations[k]) && '
+           '!has(object.spec.jobTemplate.spec.template.metadata.annotations[k])\n'
+           '  at: object.spec.jobTemplate.metadata.annotations[k]\n'
+           '  key: true\n',
+           None,
+           None),
+ 'KM124': ('each:\n'
+           '  k: "[\'metax-tech.com/sgpu-qos-policy\', \'scheduling.koordinator.sh/device-allocate-hint\',\n'
+           '    \'scheduling.koordinator.sh/device-joint-allocate\', \'scheduling.koordinator.sh/gpu-partition-spec\']"\n'
+           'forbidden: {that: has(label(k)) && !has(annotation(k)), at: label(k), key: true}\n',
+           None,
+           None),
+ 'KM128': ("let: {allocated: annotation('scheduling.koordinator.sh/device-allocated')}\n"
+           'forbidden: {that: broken_allocation(allocated), at: allocated}\n',
+           None,
+           None),
+ 'KM133': ('each: {device: object.spec.devices, condition: device.conditions}\n'
+           'let: {near: "condition.status == true ? \'True\' : condition.status == false ? \'False\' : nearest(condition.status, '
+           '[\'True\', \'False\', \'Unknown\'])"}\n'
+           'forbidden:\n'
+           "  that: has(condition.status) && !(condition.status in ['True', 'False', 'Unknown'])\n"
+           '  at: condition.status\n',
+           None,
+           None),
+ 'KM134': ('each: {device: object.spec.devices, condition: device.conditions}\n'
+           'format:\n'
+           '  value: condition.reason\n'
+           "  pattern: '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?'\n"
+           '  means: one word such as DeviceHealthy, letters and digits with underscores, commas and colons inside\n'
+           '  max_length: 1024\n',
+           None,
+           None),
+ 'KM135': ('each:\n'
+           '  device: object.spec.devices\n'
+           '  k: "[\'minor\', \'id\']"\n'
+           'forbidden:\n'
+           '  that: >-\n'
+           "    has(device[k]) && device[k] != '' && object.spec.devices.exists(other, int(key(other)) < int(key(device))\n"
+           '    && other.type == device.type && other[k] == device[k])\n'
+           '  at: device[k]\n',
+           None,
+           None),
+ 'KM137': ('each:\n'
+           '  device: object.spec.devices\n'
+           '  k: "[\'busID\', \'pcieID\']"\n'
+           'forbidden: {that: "isNumber(device.topology[k])", at: "device.topology[k]"}\n',
+           None,
+           None),
+ 'KM138': ('each: {device: object.spec.devices}\n'
+           'let: {amount: "device.resources[\'koordinator.sh/gpu-memory\']"}\n'
+           "when: device.type == 'gpu'\n"
+           'forbidden:\n'
+           '  that: "!(quantity(amount) > 0)"\n'
+           '  at: "has(amount) ? amount : has(device.resources) ? device.resources : device"\n',
+           None,
+           None),
+ 'KM140': ('let: {model: "object.metadata.labels[\'node.koordinator.sh/gpu-model\']"}\n'
+           'when: "!has(object.metadata.labels[\'node.koordinator.sh/gpu-vendor\'])"\n'
+           'forbidden: {that: "matches(lower(model), \'(.*metax.*|c500.*)\')", at: model, key: true}\n',
+           None,
+           None),
+ 'KM141': ('let: {partitions: "object.metadata.annotations[\'scheduling.koordinator.sh/gpu-partitions\']"}\n'
+           'forbidden: {that: isText(partitions) && !isMap(json(partitions)), at: partitions}\n',
+           None,
+           None),
+ 'KM142': ('each: {amount: object.status.allocatable}\n'
+           "when: isMap(object.status.capacity) && matches(key(amount), '(koordinator\\.sh/gpu.*|metax-tech\\.com/.*)')\n"
+           'forbidden: {that: "!has(object.status.capacity[key(amount)])", at: amount}\n',
+           None,
+           None),
+ 'KM143': ('each: {amount: object.status.capacity}\n'
+           'when: isMap(object.status.allocatable) && quantity(amount) > 0 && matches(key(amount), '
+           "'(koordinator\\.sh/gpu.*|metax-tech\\.com/.*)')\n"
+           'forbidden: {that: "!has(object.status.allocatable[key(amount)])", at: amount}\n',
+           None,
+           None),
+ 'KM144': ('let:\n'
+           "  amount: int(quantity(object.status.capacity['koordinator.sh/gpu-core']))\n"
+           "  device: find('Device', object.metadata.name)\n"
+           "  healthy: size(device.spec.devices.filter(d, d.type == 'gpu' && d.health == true))\n"
+           'when: isMap(device) && amount % 100 == 0 && amount != 100 * healthy\n'
+           'forbidden: {that: "true", at: "object.status.capacity[\'koordinator.sh/gpu-core\']"}\n',
+           None,
+           None),
+ 'KM147': ('forbidden: {that: "isText(object.data.version) && trim(object.data.version) != \'v1\'", at: object.data.version}\n',
+           None,
+           None),
+ 'KM149': ('each: {entry: "concat(yaml(object.data[\'nodes-config\']), [0].map(c, yaml(object.data[\'cluster-config\'])))"}\n'
+           'one_of: {value: entry.mode, values: [native, sgpu, shared, vgpu]}\n',
+           None,
+           None),
+ 'KM150': ('each: {entry: "yaml(object.data[\'nodes-config\'])"}\nrequires: {values: [entry.nodeName, entry.mode], at: entry}\n',
+           None,
+           None),
+ 'KM151': ('each: {entry: "yaml(object.data[\'nodes-config\'])"}\n'
+           'forbidden:\n'
+           '  that: "has(entry.nodeName) && yaml(object.data[\'nodes-config\']).exists(other, int(key(other)) < int(key(entry)) && '
+           'other.nodeName == entry.nodeName)"\n'
+           '  at: entry.nodeName\n',
            None,
            None),
  'KM155': ('each: {who: "first(pod.spec.containers.filter(c, has(core(c)) && !has(shared(c))))"}\n'

@@ -355,7 +355,8 @@ _LARGE = 30
 
 def _shared(name: str, expr: ir.Expr) -> ir.Expr:
     number = ir.type_of(expr) in ("bool", "integer", "quantity")
-    return ir.Defined(name, expr) if number and len(ir.parts(expr)) > _LARGE and not ir.free(expr) else expr
+    alone = not any(isinstance(part, ir.Find | ir.FindAll | ir.Effective | ir.Source) for part in ir.walk(expr))
+    return ir.Defined(name, expr) if number and alone and len(ir.parts(expr)) > _LARGE and not ir.free(expr) else expr
 
 
 def _unquote(text: str) -> str:
@@ -488,7 +489,7 @@ FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
     "effective": lambda scope, name: ir.Effective(_text_constant(name)),
     "source": lambda scope, name: ir.Source(_text_constant(name)),
     "find": _find,
-    "findAll": lambda scope, kind: ir.FindAll(_text_constant(kind)),
+    "findAll": lambda scope, kind, name=ir.Constant(""): ir.FindAll(_text_constant(kind), _text_constant(name)),
     "param": lambda scope, name: ir.Param(_text_constant(name)),
     "fact": lambda scope, name: ir.Fact(_text_constant(name)),
     "quantity": lambda scope, of: _as_quantity(of),
