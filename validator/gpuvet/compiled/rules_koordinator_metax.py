@@ -221,6 +221,17 @@ def _metax_node_c0b944_because(s: Any, truth: bool) -> Any:
     return ([get(pod_, 'spec', 'nodeSelector', 'node.koordinator.sh/gpu-vendor')] if equal(get(pod_, 'spec', 'nodeSelector', 'node.koordinator.sh/gpu-vendor'), 'metax') else [*[get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) if any((equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') and equal(get(e, 'operator'), 'In') and all(equal(v, 'metax') for v in items(get(e, 'values')))) for e in items(get(term, 'matchExpressions'))) for because_ in [*[get(term, 'matchExpressions')], *[because_ for e_at, e in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')) if (equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') and equal(get(e, 'operator'), 'In') and all(equal(v, 'metax') for v in items(get(e, 'values')))) for because_ in [*[get(e, 'key')], *[get(e, 'operator')], *[*[get(e, 'values')], *[because_ for v_at, v in located((*e_at, 'values'), get(e, 'values')) for because_ in [v]]]]]]]]) if truth else [*[get(pod_, 'spec', 'nodeSelector', 'node.koordinator.sh/gpu-vendor')], *[*[get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) for because_ in [*[get(term, 'matchExpressions')], *[because_ for e_at, e in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')) for because_ in ([get(e, 'key')] if not equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') else ([get(e, 'operator')] if not equal(get(e, 'operator'), 'In') else [*[get(e, 'values')], *[because_ for v_at, v in located((*e_at, 'values'), get(e, 'values')) if not equal(v, 'metax') for because_ in [v]]]))]]]]]
 
 
+def _asks_devices_a0f651(s: Any) -> Any:
+    """asks_devices"""
+    return (((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) or (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu'))) or (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp'))) or (s.pod_sum('koordinator.sh/rdma') is not None) or (s.pod_sum('koordinator.sh/fpga') is not None))
+
+
+def _asks_devices_a0f651_because(s: Any, truth: bool) -> Any:
+    """asks_devices"""
+    pod_ = s.pod
+    return ((pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else ((pod_reads(pod_, 'nvidia.com/gpu') if lt(0, s.pod_sum('nvidia.com/gpu')) else (pod_reads(pod_, 'amd.com/gpu') if lt(0, s.pod_sum('amd.com/gpu')) else pod_reads(pod_, 'dcu.com/gpu'))) if (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu'))) else ((pod_reads(pod_, 'huawei.com/npu-core') if lt(0, s.pod_sum('huawei.com/npu-core')) else (pod_reads(pod_, 'huawei.com/npu-cpu') if lt(0, s.pod_sum('huawei.com/npu-cpu')) else pod_reads(pod_, 'huawei.com/npu-dvpp'))) if (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp'))) else (pod_reads(pod_, 'koordinator.sh/rdma') if (s.pod_sum('koordinator.sh/rdma') is not None) else pod_reads(pod_, 'koordinator.sh/fpga'))))) if truth else [*[*pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')], *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')], *pod_reads(pod_, 'koordinator.sh/rdma'), *pod_reads(pod_, 'koordinator.sh/fpga')]
+
+
 def KM006(s: Any, p: Any, out: Any) -> None:
     """gpu-memory-below-1mi"""
     self_ = s.value
@@ -1328,17 +1339,19 @@ def KM038(s: Any, p: Any, out: Any) -> None:
             for k_at, k in located(('self',), ('koordinator.sh/gpu-core', 'koordinator.sh/gpu-memory-ratio')):
                 resources = get(device, 'resources')
                 resources_ = get(resources, k)
-                if (not equal(quantity(resources_), 100000000000)):
-                    out((
-                        ((*device_at, 'resources', k) if (resources_ is not None) else ((*device_at, 'resources') if (resources is not None) else device_at)),
-                        False,
-                        say(text(k), ' of a GPU is ', text(resources_)),
-                        '100, the whole card',
-                        resources_,
-                        [],
-                        None,
-                        [*[get(device, 'type')], *[resources_]],
-                    ))
+                has_resources = (resources_ is not None)
+                if (has_resources or equal(get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor'), 'metax')):
+                    if (not equal(quantity(resources_), 100000000000)):
+                        out((
+                            ((*device_at, 'resources', k) if has_resources else ((*device_at, 'resources') if (resources is not None) else device_at)),
+                            False,
+                            say(text(k), ' of a GPU is ', text(resources_)),
+                            '100, the whole card',
+                            resources_,
+                            [],
+                            None,
+                            [*[*[get(device, 'type')], *([resources_] if has_resources else [get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor')])], *[resources_]],
+                        ))
 
 
 def KM138(s: Any, p: Any, out: Any) -> None:
@@ -1348,17 +1361,19 @@ def KM138(s: Any, p: Any, out: Any) -> None:
         if equal(get(device, 'type'), 'gpu'):
             resources = get(device, 'resources')
             gpu_memory = get(resources, 'koordinator.sh/gpu-memory')
-            if (not lt(0, quantity(gpu_memory))):
-                out((
-                    ((*device_at, 'resources', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else ((*device_at, 'resources') if (resources is not None) else device_at)),
-                    False,
-                    say('koordinator.sh/gpu-memory of a GPU is ', text(gpu_memory)),
-                    "the card's memory in bytes, such as 64Gi",
-                    gpu_memory,
-                    [],
-                    None,
-                    [*[get(device, 'type')], *[gpu_memory]],
-                ))
+            has_gpu_memory = (gpu_memory is not None)
+            if (has_gpu_memory or equal(get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor'), 'metax')):
+                if (not lt(0, quantity(gpu_memory))):
+                    out((
+                        ((*device_at, 'resources', 'koordinator.sh/gpu-memory') if has_gpu_memory else ((*device_at, 'resources') if (resources is not None) else device_at)),
+                        False,
+                        say('koordinator.sh/gpu-memory of a GPU is ', text(gpu_memory)),
+                        "the card's memory in bytes, such as 64Gi",
+                        gpu_memory,
+                        [],
+                        None,
+                        [*[*[get(device, 'type')], *([gpu_memory] if has_gpu_memory else [get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor')])], *[gpu_memory]],
+                    ))
 
 
 def KM039(s: Any, p: Any, out: Any) -> None:
@@ -1774,3 +1789,450 @@ def KM151(s: Any, p: Any, out: Any) -> None:
                     None,
                     [*[nodeName], *[*[nodes_config], *[because_ for other_at, other in located((*('object',), 'data', 'nodes-config'), nodes_config_) if (lt(integer(other_at[-1]), integer(entry_at[-1])) and equal(get(other, 'nodeName'), nodeName)) for because_ in [*[get(other, 'nodeName')], *[nodeName]]]]],
                 ))
+
+
+def KM050(s: Any, p: Any, out: Any) -> None:
+    """no-node-in-sgpu-mode"""
+    pod_ = s.pod
+    spec = get(pod_, 'spec')
+    for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+        for config_at, config in s.located_all('ConfigMap', 'metax-device-config'):
+            data = get(config, 'data')
+            nodes_config = s.parsed(get(data, 'nodes-config'), 'yaml')
+            cluster_config = s.parsed(get(data, 'cluster-config'), 'yaml')
+            if (is_type(cluster_config, 'map') or is_type(nodes_config, 'list')):
+                if (not equal(get(cluster_config, 'mode'), 'sgpu')):
+                    if (not any(equal(get(entry, 'mode'), 'sgpu') for entry in items(nodes_config))):
+                        out((
+                            ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                            False,
+                            'the Pod asks for an sGPU, and metax-device-config puts no node in sgpu mode',
+                            'a node with mode sgpu in nodes-config, or mode sgpu in cluster-config',
+                            (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(who, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                            [((*config_at, 'data'), 'no node is in sgpu mode here')],
+                            None,
+                            [*([get(data, 'cluster-config')] if is_type(cluster_config, 'map') else [get(data, 'nodes-config')]), *[*[get(cluster_config, 'mode')], *[*[get(data, 'nodes-config')], *[because_ for entry_at, entry in located((*config_at, 'data', 'nodes-config'), nodes_config) for because_ in [get(entry, 'mode')]]]]],
+                        ))
+
+
+def KM051(s: Any, p: Any, out: Any) -> None:
+    """device-plugin-adaption-off"""
+    if s.once(_sgpu_pod_6f575d):
+        for deployment_at, deployment in s.located_all('Deployment', 'koord-scheduler'):
+            for box_at, box in located((*deployment_at, 'spec', 'template', 'spec', 'containers'), get(deployment, 'spec', 'template', 'spec', 'containers')):
+                if matches(get(box, 'image'), '.*koord-scheduler.*'):
+                    args = get(box, 'args')
+                    if (args is not None):
+                        value = [*items(get(box, 'command')), *items(args)]
+                        if (not any(matches(word, '(.*[=,])?DevicePluginAdaption=true(,.*)?') for word in value)):
+                            if (not any((contains(word, '{{') or contains(word, '$(')) for word in value)):
+                                out((
+                                    (*box_at, 'args'),
+                                    True,
+                                    'koord-scheduler runs without the gate DevicePluginAdaption, and sGPU Pods are among the inputs',
+                                    '--feature-gates=DevicePluginAdaption=true',
+                                    args,
+                                    [],
+                                    None,
+                                    [*[*_sgpu_pod_6f575d_because(s, True), *[get(box, 'image')], *[args]], *[*[*[args], *[because_ for word_at, word in [*located((*box_at, 'command'), get(box, 'command')), *located((*box_at, 'args'), args)] for because_ in [word]]], *[*[args], *[because_ for word_at, word in [*located((*box_at, 'command'), get(box, 'command')), *located((*box_at, 'args'), args)] for because_ in [*[word], *[word]]]]]],
+                                ))
+
+
+def KM152(s: Any, p: Any, out: Any) -> None:
+    """device-plugin-adaption-off-in-release"""
+    if s.once(_sgpu_pod_6f575d):
+        for release_at, release in s.located_all('HelmRelease', 'koordinator'):
+            spec = get(release, 'spec')
+            if equal(get(spec, 'chart', 'spec', 'chart'), 'koordinator'):
+                if (not (get(spec, 'valuesFrom') is not None)):
+                    values_ = get(spec, 'values')
+                    scheduler = get(values_, 'scheduler')
+                    featureGates = get(scheduler, 'featureGates')
+                    if (not matches(featureGates, '(.*,)? *DevicePluginAdaption=true *(,.*)?')):
+                        out((
+                            ((*release_at, 'spec', 'values', 'scheduler', 'featureGates') if (featureGates is not None) else ((*release_at, 'spec', 'values', 'featureGates') if contains(get(values_, 'featureGates'), 'DevicePluginAdaption') else ((*release_at, 'spec', 'values') if (values_ is not None) else (*release_at, 'spec')))),
+                            False,
+                            say(text(('DevicePluginAdaption stands under the top-level featureGates, which are those of koord-manager' if contains(get(values_, 'featureGates'), 'DevicePluginAdaption') else 'koord-scheduler is released without the gate DevicePluginAdaption')), ', and sGPU Pods are among the inputs'),
+                            'scheduler.featureGates: DevicePluginAdaption=true',
+                            featureGates,
+                            [],
+                            None,
+                            [*[*_sgpu_pod_6f575d_because(s, True), *[get(spec, 'chart', 'spec', 'chart')], *[get(spec, 'valuesFrom')]], *[featureGates]],
+                        ))
+
+
+def KM052(s: Any, p: Any, out: Any) -> None:
+    """gpu-shared-not-synced"""
+    if s.once(_sgpu_pod_6f575d):
+        for release_at, release in s.located_all('HelmRelease', 'koordinator'):
+            spec = get(release, 'spec')
+            if equal(get(spec, 'chart', 'spec', 'chart'), 'koordinator'):
+                if (not (get(spec, 'valuesFrom') is not None)):
+                    values_ = get(spec, 'values')
+                    featureGates = get(values_, 'featureGates')
+                    if (not contains(featureGates, 'DevicePluginAdaption')):
+                        if (not matches(featureGates, '(.*,)? *EnableSyncGPUSharedResource=true *(,.*)?')):
+                            out((
+                                ((*release_at, 'spec', 'values', 'featureGates') if (featureGates is not None) else ((*release_at, 'spec', 'values') if (values_ is not None) else (*release_at, 'spec'))),
+                                False,
+                                'koord-manager is released without the gate EnableSyncGPUSharedResource, and sGPU Pods are among the inputs',
+                                'featureGates: EnableSyncGPUSharedResource=true',
+                                featureGates,
+                                [],
+                                None,
+                                [*[*_sgpu_pod_6f575d_because(s, True), *[get(spec, 'chart', 'spec', 'chart')], *[get(spec, 'valuesFrom')], *[featureGates]], *[featureGates]],
+                            ))
+
+
+def KM053(s: Any, p: Any, out: Any) -> None:
+    """koordinator-before-metax"""
+    if s.once(_sgpu_pod_6f575d):
+        for deployment_at, deployment in s.located_all('Deployment', 'koord-scheduler'):
+            for box_at, box in located((*deployment_at, 'spec', 'template', 'spec', 'containers'), get(deployment, 'spec', 'template', 'spec', 'containers')):
+                image = get(box, 'image')
+                if matches(image, '(.*/)?koord-scheduler:v?(0|1\\.[0-7])(\\.[0-9]+)?([-+].*)?(@.*)?'):
+                    out((
+                        (*box_at, 'image'),
+                        False,
+                        'this koord-scheduler is older than v1.8.0, and sGPU Pods are among the inputs',
+                        'koord-scheduler v1.8.0 or later',
+                        image,
+                        [],
+                        None,
+                        [*_sgpu_pod_6f575d_because(s, True), *[image]],
+                    ))
+
+
+def KM153(s: Any, p: Any, out: Any) -> None:
+    """koordinator-release-before-metax"""
+    if s.once(_sgpu_pod_6f575d):
+        for release_at, release in s.located_all('HelmRelease', 'koordinator'):
+            spec = get(release, 'spec', 'chart', 'spec')
+            if equal(get(spec, 'chart'), 'koordinator'):
+                version_ = get(spec, 'version')
+                version_version = version(version_)
+                if (version_version is not None):
+                    if lt(version_version, version('1.8.0')):
+                        out((
+                            (*release_at, 'spec', 'chart', 'spec', 'version'),
+                            False,
+                            say('chart ', text(version_), ' of Koordinator is older than 1.8.0, and sGPU Pods are among the inputs'),
+                            '1.8.0 or later',
+                            version_,
+                            [],
+                            None,
+                            [*[*_sgpu_pod_6f575d_because(s, True), *[get(spec, 'chart')]], *[*[version_], *[version_]]],
+                        ))
+
+
+def KM154(s: Any, p: Any, out: Any) -> None:
+    """named-koordinator-before-metax"""
+    pod_ = s.pod
+    if s.once(_sgpu_pod_6f575d):
+        spec = get(pod_, 'spec')
+        for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+            out((
+                ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                True,
+                'the configuration names a Koordinator older than 1.8.0, which knows no MetaX cards',
+                'Koordinator 1.8.0 or later',
+                (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(who, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                [],
+                None,
+                _sgpu_pod_6f575d_because(s, True),
+            ))
+
+
+def KM025(s: Any, p: Any, out: Any) -> None:
+    """not-koord-scheduler"""
+    pod_ = s.pod
+    template_ = s.template
+    object_ = s.object
+    if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+        spec = get(pod_, 'spec')
+        schedulerName = get(spec, 'schedulerName')
+        schedulerName_ = (schedulerName if (schedulerName is not None) else get(template_, 'scheduler'))
+        if (not ((s.pod_sum('metax-tech.com/vcore') is not None) or (s.pod_sum('metax-tech.com/vmemory') is not None) or equal(schedulerName_, 'hami-scheduler'))):
+            if (not contains(schedulerName_, 'koord')):
+                if (not equal(get(object_, 'kind'), 'Reservation')):
+                    for who_at, who in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
+                        out((
+                            (((*('pod',), 'spec', 'schedulerName') if (schedulerName is not None) else (*('template',), 'scheduler')) if (schedulerName_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))))),
+                            False,
+                            say(text(('this scheduler does not know' if (schedulerName_ is not None) else 'no schedulerName, and the default scheduler does not know')), " Koordinator's GPU keys"),
+                            'schedulerName: koord-scheduler, or a ClusterColocationProfile that sets it',
+                            schedulerName,
+                            [],
+                            None,
+                            [*(pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]]), *[get(object_, 'kind')]],
+                        ))
+
+
+def KM029(s: Any, p: Any, out: Any) -> None:
+    """device-hint-broken"""
+    pod_ = s.pod
+    if s.once(_asks_devices_a0f651):
+        for k_at, k in located(('self',), ('scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+            annotations = get(pod_, 'metadata', 'annotations')
+            annotations_ = get(annotations, k)
+            if is_type(annotations_, 'text'):
+                if (not equal(trim(annotations_), 'null')):
+                    value = equal(k, 'scheduling.koordinator.sh/device-allocate-hint')
+                    annotations__ = s.parsed(annotations_, 'json')
+                    if ((not is_type(annotations__, 'map')) or (value and any(((not is_type(hint, 'map')) or ((get(hint, 'selector') is not None) and ((not is_type(get(hint, 'selector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or ((get(hint, 'vfSelector') is not None) and ((not is_type(get(hint, 'vfSelector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for hint in items(annotations__)))):
+                        out((
+                            (*('pod',), 'metadata', 'annotations', k),
+                            False,
+                            say(text(k), ' does not hold the JSON map that koord-scheduler reads there'),
+                            say(text(('a JSON map of device type to a map with selector, allocateStrategy, requiredTopologyScope' if value else ('a JSON map with deviceTypes and requiredScope' if equal(k, 'scheduling.koordinator.sh/device-joint-allocate') else 'a JSON map with allocatePolicy and ringBusBandwidth')))),
+                            annotations_,
+                            [],
+                            None,
+                            [*_asks_devices_a0f651_because(s, True), *[*[annotations_], *[annotations_], *([annotations_] if (not is_type(annotations__, 'map')) else [*[k], *[*[annotations_], *[because_ for hint_at, hint in located((*('pod',), 'metadata', 'annotations', k), annotations__) if ((not is_type(hint, 'map')) or ((get(hint, 'selector') is not None) and ((not is_type(get(hint, 'selector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or ((get(hint, 'vfSelector') is not None) and ((not is_type(get(hint, 'vfSelector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for because_ in ([hint] if (not is_type(hint, 'map')) else ([*[get(hint, 'selector')], *([get(hint, 'selector')] if (not is_type(get(hint, 'selector'), 'map')) else [*[get(hint, 'selector', 'matchExpressions')], *[because_ for e_at, e in located((*hint_at, 'selector', 'matchExpressions'), get(hint, 'selector', 'matchExpressions')) if ((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for because_ in ([get(e, 'operator')] if (not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) else [*[get(e, 'operator')], *[get(e, 'values')]])]])] if ((get(hint, 'selector') is not None) and ((not is_type(get(hint, 'selector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) else [*[get(hint, 'vfSelector')], *([get(hint, 'vfSelector')] if (not is_type(get(hint, 'vfSelector'), 'map')) else [*[get(hint, 'vfSelector', 'matchExpressions')], *[because_ for e_at, e in located((*hint_at, 'vfSelector', 'matchExpressions'), get(hint, 'vfSelector', 'matchExpressions')) if ((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for because_ in ([get(e, 'operator')] if (not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) else [*[get(e, 'operator')], *[get(e, 'values')]])]])]))]]])]],
+                        ))
+
+
+def KM129(s: Any, p: Any, out: Any) -> None:
+    """device-hint-unread"""
+    pod_ = s.pod
+    if (not s.once(_asks_devices_a0f651)):
+        for k_at, k in located(('self',), ('scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+            annotations = get(pod_, 'metadata', 'annotations')
+            annotations_ = get(annotations, k)
+            if is_type(annotations_, 'text'):
+                if (not equal(trim(annotations_), 'null')):
+                    annotations__ = s.parsed(annotations_, 'json')
+                    if ((not is_type(annotations__, 'map')) or (equal(k, 'scheduling.koordinator.sh/device-allocate-hint') and any(((not is_type(hint, 'map')) or ((get(hint, 'selector') is not None) and ((not is_type(get(hint, 'selector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or ((get(hint, 'vfSelector') is not None) and ((not is_type(get(hint, 'vfSelector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for hint in items(annotations__)))):
+                        out((
+                            (*('pod',), 'metadata', 'annotations', k),
+                            False,
+                            say(text(k), ' does not hold the JSON map that koord-scheduler would read there'),
+                            'a JSON map, or no annotation, since the Pod asks for no devices',
+                            annotations_,
+                            [],
+                            None,
+                            [*_asks_devices_a0f651_because(s, False), *[*[annotations_], *[annotations_], *([annotations_] if (not is_type(annotations__, 'map')) else [*[k], *[*[annotations_], *[because_ for hint_at, hint in located((*('pod',), 'metadata', 'annotations', k), annotations__) if ((not is_type(hint, 'map')) or ((get(hint, 'selector') is not None) and ((not is_type(get(hint, 'selector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or ((get(hint, 'vfSelector') is not None) and ((not is_type(get(hint, 'vfSelector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for because_ in ([hint] if (not is_type(hint, 'map')) else ([*[get(hint, 'selector')], *([get(hint, 'selector')] if (not is_type(get(hint, 'selector'), 'map')) else [*[get(hint, 'selector', 'matchExpressions')], *[because_ for e_at, e in located((*hint_at, 'selector', 'matchExpressions'), get(hint, 'selector', 'matchExpressions')) if ((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for because_ in ([get(e, 'operator')] if (not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) else [*[get(e, 'operator')], *[get(e, 'values')]])]])] if ((get(hint, 'selector') is not None) and ((not is_type(get(hint, 'selector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) else [*[get(hint, 'vfSelector')], *([get(hint, 'vfSelector')] if (not is_type(get(hint, 'vfSelector'), 'map')) else [*[get(hint, 'vfSelector', 'matchExpressions')], *[because_ for e_at, e in located((*hint_at, 'vfSelector', 'matchExpressions'), get(hint, 'vfSelector', 'matchExpressions')) if ((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for because_ in ([get(e, 'operator')] if (not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) else [*[get(e, 'operator')], *[get(e, 'values')]])]])]))]]])]],
+                        ))
+
+
+def KM030(s: Any, p: Any, out: Any) -> None:
+    """device-hint-strategy"""
+    pod_ = s.pod
+    for hint_at, hint in located((*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), s.parsed(get(pod_, 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), 'json')):
+        allocateStrategy = get(hint, 'allocateStrategy')
+        if (allocateStrategy is not None):
+            if (not member(allocateStrategy, ('ApplyForAll', 'RequestsAsCount', ''))):
+                out((
+                    (*hint_at, 'allocateStrategy'),
+                    False,
+                    say('allocateStrategy is ', text(allocateStrategy), ', which is none of the values it can have'),
+                    say('one of ', text(('ApplyForAll', 'RequestsAsCount', ''))),
+                    allocateStrategy,
+                    [],
+                    (say('write allocateStrategy as ', text(nearest(allocateStrategy, ('ApplyForAll', 'RequestsAsCount', '')))), False, (('set', (*hint_at, 'allocateStrategy'), nearest(allocateStrategy, ('ApplyForAll', 'RequestsAsCount', ''))), )),
+                    [*[allocateStrategy], *[allocateStrategy]],
+                ))
+
+
+def KM130(s: Any, p: Any, out: Any) -> None:
+    """device-hint-scope"""
+    pod_ = s.pod
+    for hint_at, hint in located((*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), s.parsed(get(pod_, 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), 'json')):
+        requiredTopologyScope = get(hint, 'requiredTopologyScope')
+        if (requiredTopologyScope is not None):
+            if (not member(requiredTopologyScope, ('Device', 'PCIe', 'NUMANode', 'Node', ''))):
+                out((
+                    (*hint_at, 'requiredTopologyScope'),
+                    False,
+                    say('requiredTopologyScope is ', text(requiredTopologyScope), ', which is none of the values it can have'),
+                    say('one of ', text(('Device', 'PCIe', 'NUMANode', 'Node', ''))),
+                    requiredTopologyScope,
+                    [],
+                    (say('write requiredTopologyScope as ', text(nearest(requiredTopologyScope, ('Device', 'PCIe', 'NUMANode', 'Node', '')))), False, (('set', (*hint_at, 'requiredTopologyScope'), nearest(requiredTopologyScope, ('Device', 'PCIe', 'NUMANode', 'Node', ''))), )),
+                    [*[requiredTopologyScope], *[requiredTopologyScope]],
+                ))
+
+
+def KM131(s: Any, p: Any, out: Any) -> None:
+    """device-hint-exclusive"""
+    pod_ = s.pod
+    for hint_at, hint in located((*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), s.parsed(get(pod_, 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), 'json')):
+        exclusivePolicy = get(hint, 'exclusivePolicy')
+        if (exclusivePolicy is not None):
+            if (not member(exclusivePolicy, ('DeviceLevel', 'PCIeLevel', ''))):
+                out((
+                    (*hint_at, 'exclusivePolicy'),
+                    False,
+                    say('exclusivePolicy is ', text(exclusivePolicy), ', which is none of the values it can have'),
+                    say('one of ', text(('DeviceLevel', 'PCIeLevel', ''))),
+                    exclusivePolicy,
+                    [],
+                    (say('write exclusivePolicy as ', text(nearest(exclusivePolicy, ('DeviceLevel', 'PCIeLevel', '')))), False, (('set', (*hint_at, 'exclusivePolicy'), nearest(exclusivePolicy, ('DeviceLevel', 'PCIeLevel', ''))), )),
+                    [*[exclusivePolicy], *[exclusivePolicy]],
+                ))
+
+
+def KM132(s: Any, p: Any, out: Any) -> None:
+    """joint-allocate-scope"""
+    pod_ = s.pod
+    device_joint_allocate = s.parsed(get(pod_, 'metadata', 'annotations', 'scheduling.koordinator.sh/device-joint-allocate'), 'json')
+    requiredScope = get(device_joint_allocate, 'requiredScope')
+    if (requiredScope is not None):
+        if (not member(requiredScope, ('SamePCIe', ''))):
+            out((
+                (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-joint-allocate'), 'requiredScope'),
+                False,
+                say('requiredScope is ', text(requiredScope), ', which is none of the values it can have'),
+                say('one of ', text(('SamePCIe', ''))),
+                requiredScope,
+                [],
+                (say('write requiredScope as ', text(nearest(requiredScope, ('SamePCIe', '')))), False, (('set', (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-joint-allocate'), 'requiredScope'), nearest(requiredScope, ('SamePCIe', ''))), )),
+                [*[requiredScope], *[requiredScope]],
+            ))
+
+
+def KM136(s: Any, p: Any, out: Any) -> None:
+    """partition-spec-policy"""
+    pod_ = s.pod
+    gpu_partition_spec = s.parsed(get(pod_, 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partition-spec'), 'json')
+    allocatePolicy = get(gpu_partition_spec, 'allocatePolicy')
+    if (allocatePolicy is not None):
+        if (not member(allocatePolicy, ('Restricted', 'BestEffort', ''))):
+            out((
+                (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partition-spec'), 'allocatePolicy'),
+                False,
+                say('allocatePolicy is ', text(allocatePolicy), ', which is none of the values it can have'),
+                say('one of ', text(('Restricted', 'BestEffort', ''))),
+                allocatePolicy,
+                [],
+                (say('write allocatePolicy as ', text(nearest(allocatePolicy, ('Restricted', 'BestEffort', '')))), False, (('set', (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partition-spec'), 'allocatePolicy'), nearest(allocatePolicy, ('Restricted', 'BestEffort', ''))), )),
+                [*[allocatePolicy], *[allocatePolicy]],
+            ))
+
+
+def KM031(s: Any, p: Any, out: Any) -> None:
+    """shares-of-cards-with-scope"""
+    pod_ = s.pod
+    gpu = get(s.parsed(get(pod_, 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), 'json'), 'gpu')
+    requiredTopologyScope = get(gpu, 'requiredTopologyScope')
+    if is_type(requiredTopologyScope, 'text'):
+        if (not equal(requiredTopologyScope, '')):
+            if s.once(_accepted_1b9a7f):
+                pod_gpu_shared = s.pod_sum('koordinator.sh/gpu.shared')
+                pod_gpu_memory_ratio = s.pod_sum('koordinator.sh/gpu-memory-ratio')
+                pod_gpu_memory = s.pod_sum('koordinator.sh/gpu-memory')
+                pod_gpu_shared_number = whole(pod_gpu_shared)
+                value = equal(requiredTopologyScope, 'Device')
+                if ((value and (((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (pod_gpu_memory is not None) or (pod_gpu_memory_ratio is not None)) or (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu'))))) or (lt(1, pod_gpu_shared_number) and (lt(0, whole(pod_gpu_memory)) or lt(whole(pod_gpu_memory_ratio), mul(100, pod_gpu_shared_number))))):
+                    out((
+                        (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), 'gpu', 'requiredTopologyScope'),
+                        False,
+                        say(text(('no card satisfies the scope Device: the topology ends at PCIe' if value else 'parts of several cards cannot be had within a topology scope'))),
+                        say(text(('PCIe, NUMANode or Node' if value else 'whole cards (gpu-memory-ratio of 100 for each), or no requiredTopologyScope'))),
+                        requiredTopologyScope,
+                        [],
+                        None,
+                        [*[*[requiredTopologyScope], *[requiredTopologyScope], *_accepted_1b9a7f_because(s, True)], *([*[requiredTopologyScope], *((pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (pod_gpu_shared is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (pod_gpu_memory is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (pod_gpu_memory is not None) or (pod_gpu_memory_ratio is not None)) else (pod_reads(pod_, 'nvidia.com/gpu') if lt(0, s.pod_sum('nvidia.com/gpu')) else (pod_reads(pod_, 'amd.com/gpu') if lt(0, s.pod_sum('amd.com/gpu')) else pod_reads(pod_, 'dcu.com/gpu'))))] if (value and (((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (pod_gpu_memory is not None) or (pod_gpu_memory_ratio is not None)) or (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu'))))) else [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *(pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(pod_gpu_memory)) else [*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')])])],
+                    ))
+
+
+def KM056(s: Any, p: Any, out: Any) -> None:
+    """hami-keys-beside-koordinator"""
+    self_ = s.value
+    pod_ = s.pod
+    if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+        for k_at, k in located(('self',), ('metax-tech.com/vcore', 'metax-tech.com/vmemory')):
+            resources = get(self_, 'resources')
+            requests = get(resources, 'requests', k)
+            limits = get(resources, 'limits', k)
+            has_limits = (limits is not None)
+            limits_ = (limits if has_limits else requests)
+            if (limits_ is not None):
+                out((
+                    ((*('self',), 'resources', 'limits', k) if has_limits else (*('self',), 'resources', 'requests', k)),
+                    True,
+                    say(text(k), " is a key of HAMi, and the Pod asks for its share with Koordinator's keys"),
+                    "koordinator.sh/gpu-core and koordinator.sh/gpu-memory, or HAMi's keys under hami-scheduler",
+                    limits_,
+                    [],
+                    None,
+                    [*(pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))), *([limits] if has_limits else [*[limits], *[requests]])],
+                ))
+
+
+def KM059(s: Any, p: Any, out: Any) -> None:
+    """quota-of-extended-resource"""
+    object_ = s.object
+    for amount_at, amount in located((*('object',), 'spec', 'hard'), get(object_, 'spec', 'hard')):
+        if matches(amount_at[-1], '(limits\\.)?(koordinator\\.sh|metax-tech\\.com)/.*'):
+            out((
+                amount_at,
+                True,
+                say('a quota counts extended resources only under requests., so ', text(amount_at[-1]), ' limits nothing'),
+                say('requests.', text((get(split(amount_at[-1], 'limits.'), 1) if starts(amount_at[-1], 'limits.') else amount_at[-1]))),
+                amount_at[-1],
+                [],
+                (say('rename it to requests.', text((get(split(amount_at[-1], 'limits.'), 1) if starts(amount_at[-1], 'limits.') else amount_at[-1]))), False, (('rename', amount_at, append('requests.', (get(split(amount_at[-1], 'limits.'), 1) if starts(amount_at[-1], 'limits.') else amount_at[-1]))), )),
+                [],
+            ))
+
+
+def KM060(s: Any, p: Any, out: Any) -> None:
+    """elastic-quota-min"""
+    object_ = s.object
+    spec = get(object_, 'spec')
+    for amount_at, amount in located((*('object',), 'spec', 'min'), get(spec, 'min')):
+        max = get(spec, 'max')
+        max_at_key = get(max, amount_at[-1])
+        if lt(quantity(max_at_key), quantity(amount)):
+            out((
+                amount_at,
+                False,
+                say('min of ', text(amount_at[-1]), ' is ', text(amount), ', above its max of ', text(max_at_key)),
+                say('at most ', text(max_at_key)),
+                amount,
+                [((*('object',), 'spec', 'max', amount_at[-1]), 'max is declared here')],
+                None,
+                [*[amount], *[max_at_key]],
+            ))
+
+
+def KM160(s: Any, p: Any, out: Any) -> None:
+    """elastic-quota-min-without-max"""
+    object_ = s.object
+    spec = get(object_, 'spec')
+    max = get(spec, 'max')
+    if is_type(max, 'map'):
+        for amount_at, amount in located((*('object',), 'spec', 'min'), get(spec, 'min')):
+            if (not (get(max, amount_at[-1]) is not None)):
+                out((
+                    amount_at,
+                    True,
+                    say(text(amount_at[-1]), ' has a min and no max'),
+                    'the same key under max',
+                    amount,
+                    [],
+                    None,
+                    [*[max], *[get(max, amount_at[-1])]],
+                ))
+
+
+def KM062(s: Any, p: Any, out: Any) -> None:
+    """isolation-provider-on-metax"""
+    pod_ = s.pod
+    labels = get(pod_, 'metadata', 'labels')
+    gpu_isolation_provider = get(labels, 'koordinator.sh/gpu-isolation-provider')
+    if is_type(gpu_isolation_provider, 'text'):
+        value = lt(0, whole(s.pod_sum('metax-tech.com/sgpu')))
+        value_ = (not equal(gpu_isolation_provider, 'HAMi-core'))
+        if (value or value_):
+            out((
+                (*('pod',), 'metadata', 'labels', 'koordinator.sh/gpu-isolation-provider'),
+                False,
+                say(text(('HAMi-core is the only isolation provider there is' if value_ else 'HAMi-core isolates shares of NVIDIA cards only'))),
+                say(text(('no such label; MetaX sGPU isolates by itself' if value else 'HAMi-core'))),
+                gpu_isolation_provider,
+                [],
+                None,
+                [*[gpu_isolation_provider], *(pod_reads(pod_, 'metax-tech.com/sgpu') if value else [gpu_isolation_provider])],
+            ))
