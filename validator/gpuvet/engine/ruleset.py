@@ -100,7 +100,7 @@ class RuleSet:
 
     def needles(self) -> tuple[bytes, ...]:
         """Byte strings of which a file must hold one for any rule to speak about it."""
-        found: set[str] = set()
+        found = {find.partition("/")[2] for find in self.finds if "/" in find}
         for rule in self.rules:
             info = rule.info
             for sort, token in _tokens(info, self.usage_key):

@@ -111,15 +111,15 @@ class Subject:
         self.scope.asked.add(kind)
         return answer
 
-    def find_all(self, kind: str) -> list[Any] | Unknown:
-        """The values of all known objects of a kind."""
+    def find_all(self, kind: str, name: str = "") -> list[Any] | Unknown:
+        """The values of all known objects of a kind, or those of one name."""
         self.scope.asked.add(kind)
         answer = self.scope.context.find_all(kind)
-        return answer if isinstance(answer, Unknown) else [fact.value for fact in answer]
+        return answer if isinstance(answer, Unknown) else [fact.value for fact in answer if not name or fact.name == name]
 
-    def located_all(self, kind: str) -> list[tuple[Place, Any]]:
-        """Place and value of each known object of a kind; none when the run cannot tell."""
-        return [(known.place, known.value) for known in self.known(kind)[0]]
+    def located_all(self, kind: str, name: str = "") -> list[tuple[Place, Any]]:
+        """Place and value of each known object of a kind, or those of one name; none when the run cannot tell."""
+        return [(known.place, known.value) for known in self.known(kind)[0] if not name or known.place[1][1] == name]
 
     def pod_sum(self, key: Any) -> int | None:
         """What the scheduler counts for a resource over the whole Pod, worked out once."""

@@ -201,8 +201,8 @@ class _Printer:
                 return f"s.source({field!r})"
             case ir.Find(kind, name, namespace):
                 return f"s.find({kind!r}, {v(name)}, {v(namespace)})"
-            case ir.FindAll(kind):
-                return f"s.find_all({kind!r})"
+            case ir.FindAll(kind, name):
+                return f"s.find_all({kind!r}, {name!r})" if name else f"s.find_all({kind!r})"
             case ir.Param(name):
                 return f"p[{name!r}]"
             case ir.Fact(name):
@@ -340,8 +340,8 @@ class _Printer:
                 return f"[pair_ for list_at, list_ in {self.located(of)} for pair_ in located(list_at, list_)]"
             case ir.First(of):
                 return f"[*{self.located(of)}][:1]"
-            case ir.FindAll(kind):
-                return f"s.located_all({kind!r})"
+            case ir.FindAll(kind, name):
+                return f"s.located_all({kind!r}, {name!r})"
             case ir.Text(op="split"):
                 return f"[({self.place(expr)}, part) for part in {self.value(expr)}]"
             case ir.Python():
