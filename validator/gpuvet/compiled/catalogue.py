@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'e5cbdf1018d01e2a08b07f537c17a8f8'
+SOURCE_DIGEST = 'cf49fa19e05aeb538480b05380e505d7'
 
 RULES = (
     RuleInfo(
@@ -369,7 +369,7 @@ RULES = (
         supersedes=(),
         platform=None,
         parameters={},
-        finds=('WorkloadProfile',),
+        finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF013',
     ),

@@ -53,6 +53,13 @@ def _document(file: str, index: int) -> Document | None:
 class Context(Protocol):
     """Answers questions about other objects."""
 
+    @property
+    def default_namespace(self) -> str | None:
+        """The namespace of objects that name none, when that is known."""
+
+    def is_complete(self, kind: str) -> bool:
+        """Whether there are no objects of a kind but those that are known."""
+
     def find(self, kind: str, name: str, namespace: str | None, file: str) -> Fact | Unknown | None:
         """The object of that identity, seen from `file`; None only when it is known not to exist."""
 
@@ -62,6 +69,11 @@ class Context(Protocol):
 
 class EmptyContext:
     """Knows nothing: what one-object engines see."""
+
+    default_namespace: str | None = None
+
+    def is_complete(self, kind: str) -> bool:
+        return False
 
     def find(self, kind: str, name: str, namespace: str | None, file: str) -> Fact | Unknown | None:
         return UNKNOWN
@@ -81,6 +93,14 @@ class FactContext:
         for fact in facts:
             self._by_name.setdefault((fact.kind, fact.name), []).append(fact)
             self._by_kind.setdefault(fact.kind, []).append(fact)
+
+    @property
+    def default_namespace(self) -> str | None:
+        """The namespace of objects that name none."""
+        return self._default
+
+    def is_complete(self, kind: str) -> bool:
+        return kind in self._complete
 
     @property
     def kinds(self) -> frozenset[str]:

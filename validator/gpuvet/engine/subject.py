@@ -5,7 +5,7 @@ from typing import Any
 from gpuvet.engine.context import Context, Fact
 from gpuvet.manifests.document import Document
 from gpuvet.manifests.workloads import Template
-from gpuvet.resolve.fields import Resolved, resolve
+from gpuvet.resolve.fields import Inputs, Known, Resolved, Resolver, resolver
 from gpuvet.values.path import Path
 from gpuvet.values.total import UNKNOWN, Place, Unknown, placeholder
 
@@ -38,7 +38,7 @@ class ObjectScope:
 class Subject:
     """The value a rule is about. `place` leads to it from the object."""
 
-    __slots__ = ("_resolved", "path", "pod", "scope", "template", "value", "view")
+    __slots__ = ("_asked", "_resolver", "path", "pod", "scope", "template", "value", "view")
 
     def __init__(
         self, scope: ObjectScope, value: Any, path: Path, pod: dict[str, Any] | None = None, view: Template | None = None
@@ -49,27 +49,41 @@ class Subject:
         self.pod = pod
         self.view = view
         self.template = template_facts(scope, view)
-        self._resolved: dict[str, Resolved] | None = None
+        self._resolver: Resolver | None = None
+        self._asked: dict[str, set[str]] = {}
+        """Per effective field: the kinds that it hangs on and that gave no certain answer."""
 
     @property
     def object(self) -> dict[str, Any]:
         """The whole object."""
         return self.scope.value
 
-    def resolved(self) -> dict[str, Resolved]:
-        """The effective configuration, worked out once."""
-        if self._resolved is None:
-            self._resolved = resolve(self.pod or {}, self.template, self.find, self.scope.platforms)
-        return self._resolved
+    def resolver(self) -> Resolver:
+        """The effective configuration, each field worked out once."""
+        if self._resolver is None:
+            namespace = self.scope.namespace or self.scope.context.default_namespace
+            inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, self.scope.platforms)
+            self._resolver = resolver(inputs)
+        return self._resolver
+
+    def resolved(self, field: str) -> Resolved | None:
+        """An effective field with its source. Whoever asks for it again depends on the same other objects."""
+        before = self.scope.asked
+        self.scope.asked = set()
+        found = self.resolver().field(field)
+        self.scope.asked |= self._asked.setdefault(field, set())
+        self._asked[field] = set(self.scope.asked)
+        self.scope.asked |= before
+        return found
 
     def effective(self, field: str) -> Any:
         """The effective value of a field; UNKNOWN when a source of it is not known; None without value."""
-        resolved = self.resolved().get(field)
+        resolved = self.resolved(field)
         return None if resolved is None else resolved.value
 
     def source(self, field: str) -> str | None:
         """The source that won an effective field."""
-        resolved = self.resolved().get(field)
+        resolved = self.resolved(field)
         return None if resolved is None else resolved.source
 
     def find(self, kind: str, name: Any, namespace: Any = None) -> Any:
@@ -94,6 +108,17 @@ class Subject:
         answer = self.scope.context.find_all(kind)
         return answer if isinstance(answer, Unknown) else [fact.value for fact in answer]
 
+    def known(self, kind: str) -> tuple[list[Known], bool]:
+        """The known objects of a kind, and whether there are no others."""
+        self.scope.asked.add(kind)
+        answer = self.scope.context.find_all(kind)
+        known = []
+        for fact in [] if isinstance(answer, Unknown) else answer:
+            key = (fact.kind, fact.name, fact.namespace)
+            self.scope.found[key] = fact
+            known.append(Known(fact.namespace or self.scope.context.default_namespace, fact.value, ("found", key)))
+        return known, self.scope.context.is_complete(kind)
+
     def parsed(self, value: Any, format: str) -> Any:
         """The value of the YAML or JSON in a text; None when it does not parse."""
         if type(value) is not str:
@@ -116,7 +141,7 @@ class Subject:
             case "template":
                 return (self.view.replicas_path if self.view is not None and self.view.replicas_path else ()), None, ()
             case "effective":
-                resolved = self.resolved().get(path[0])
+                resolved = self.resolved(path[0])
                 if resolved is not None and resolved.place is not None:
                     return self.locate(resolved.place)
                 return self.view.locate(("metadata",)) if self.view is not None else (), None, ()

@@ -50,7 +50,9 @@ VOCABULARIES = {
 
 
 def _effective_kinds(parts: list[ir.Expr]) -> list[str]:
-    return ["WorkloadProfile"] if any(isinstance(part, ir.Effective | ir.Source) for part in parts) else []
+    """Kinds that the effective configuration may come from."""
+    effective = any(isinstance(part, ir.Effective | ir.Source) for part in parts)
+    return ["GPUPool", "GPUResourceQuota", "WorkloadProfile"] if effective else []
 
 
 def _no_export(sees: str, parts: list[ir.Expr]) -> str | None:

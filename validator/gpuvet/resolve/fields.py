@@ -1,12 +1,24 @@
 """Which source wins each field of a Pod's configuration. The order of sources per dialect and field is data in rules/facts/."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from gpuvet.values.total import Place
 
 Find = Callable[..., Any]
 """(kind, name, namespace) -> value of the object, None when known absent, UNKNOWN."""
+
+
+class Known(NamedTuple):
+    """An object among the inputs, and the place its paths start from."""
+
+    namespace: str | None
+    value: dict[str, Any]
+    place: Place
+
+
+Objects = Callable[[str], tuple[list[Known], bool]]
+"""kind -> the known objects of the kind, and whether there are no others."""
 
 
 class Candidate(NamedTuple):
@@ -24,10 +36,35 @@ class Resolved(NamedTuple):
     source: str
     place: Place | None
     shadowed: tuple[Candidate, ...] = ()
+    shown: Any = None
+    """What people are told where `value` is UNKNOWN: what the current dialect makes of the sources that are known."""
+    note: str = ""
+    """Why it is not certain."""
 
 
-def resolve(pod: dict[str, Any], template: dict[str, Any], find: Find, platforms: dict[str, str]) -> dict[str, Resolved]:
-    """Field -> what counts. Fields without any value are left out."""
-    from gpuvet.resolve.tensor_fusion import resolve_tensor_fusion
+class Inputs(NamedTuple):
+    """What a resolver may look at."""
 
-    return resolve_tensor_fusion(pod, template, find, platforms)
+    pod: dict[str, Any]
+    template: dict[str, Any]
+    namespace: str | None
+    find: Find
+    objects: Objects
+    platforms: dict[str, str]
+
+
+class Resolver(Protocol):
+    """The effective configuration of one Pod template, field by field: a field that no rule asks for costs nothing."""
+
+    def field(self, name: str) -> Resolved | None:
+        """What counts; None when no source has a value. The value is UNKNOWN when it hangs on what the run does not know."""
+
+    def fields(self) -> tuple[str, ...]:
+        """All names."""
+
+
+def resolver(inputs: Inputs) -> Resolver:
+    """The resolver of a Pod template."""
+    from gpuvet.resolve.tensor_fusion import TensorFusion
+
+    return TensorFusion(inputs)

@@ -1,26 +1,397 @@
-"""TensorFusion: annotation, WorkloadProfile, quota default, pool default (tensor-fusion.md 2.1, 2.6)."""
+"""TensorFusion: which source wins each field of a Pod template (tensor-fusion.md 2.1 to 2.10).
 
-from typing import Any
+The order of sources is data, in rules/facts/tensor-fusion-precedence.yaml. With a named operator version exactly its order counts.
+Without one every dialect is tried: a key that is present is read as the dialects that know it do, a key of a newer dialect excludes
+the older ones, and a field on which the rest do not agree is UNKNOWN.
+"""
 
-from gpuvet.resolve.fields import Find, Resolved
-from gpuvet.values.total import get
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from gpuvet.compiled.facts import FACTS
+from gpuvet.resolve.fields import Candidate, Inputs, Known, Resolved
+from gpuvet.values.total import UNKNOWN, Unknown, get, integer, items, matches, placeholder, quantity, split
+from gpuvet.values.version import Version, in_range, parse_version
+
+DOMAIN = "tensor-fusion.ai"
+_TABLE: dict[str, Any] = FACTS["tensor-fusion-precedence"]
+_FIELDS: dict[str, list[dict[str, Any]]] = _TABLE["fields"]
+_ANNOTATIONS = ("pod", "metadata", "annotations")
 
 
-def resolve_tensor_fusion(pod: dict[str, Any], template: dict[str, Any], find: Find, platforms: dict[str, str]) -> dict[str, Resolved]:
-    """Field -> what counts."""
-    annotations = get(pod, "metadata", "annotations")
-    profile_name = get(annotations, "tensor-fusion.ai/workload-profile")
-    profile = find("WorkloadProfile", profile_name)
-    found: dict[str, Resolved] = {}
-    for field, path in (
-        ("tflops-request", ("spec", "resources", "requests", "tflops")),
-        ("tflops-limit", ("spec", "resources", "limits", "tflops")),
-    ):
-        value = get(annotations, f"tensor-fusion.ai/{field}")
-        if value is not None:
-            found[field] = Resolved(value, "annotation", ("pod", "metadata", "annotations", f"tensor-fusion.ai/{field}"))
-            continue
-        value = get(profile, *path)
-        if value is not None:
-            found[field] = Resolved(value, "profile", ("found", ("WorkloadProfile", profile_name, None), *path))
+class _Offer(NamedTuple):
+    """What a source has: a value, or UNKNOWN."""
+
+    value: Any
+    place: tuple[Any, ...] | None = None
+
+
+_Sources = dict[str, tuple[dict[str, Any], ...]]
+
+
+@lru_cache(maxsize=64)
+def _sources(version: Version) -> _Sources:
+    """Field -> the sources that count in a version."""
+    return {
+        field: tuple(source for source in listed if "versions" not in source or in_range(version, source["versions"]))
+        for field, listed in _FIELDS.items()
+    }
+
+
+def _dialects() -> dict[str, Version]:
+    found = {}
+    for name, text in _TABLE["dialects"].items():
+        version = parse_version(text)
+        assert version is not None, text
+        found[name] = version
     return found
+
+
+_DIALECTS = _dialects()
+
+
+@lru_cache(maxsize=1024)
+def _readers(key: str, sort: str) -> tuple[Version, ...]:
+    """The dialects that read an annotation or label."""
+    return tuple(
+        version
+        for version in _DIALECTS.values()
+        if any(
+            source["from"] == sort and source.get("key", field) == key for field, listed in _sources(version).items() for source in listed
+        )
+    )
+
+
+class TensorFusion:
+    """The effective TensorFusion configuration of one Pod template."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs = inputs
+        named = parse_version(inputs.platforms.get("tensorFusion", ""))
+        self.version = named
+        self.annotations = get(inputs.pod, "metadata", "annotations")
+        self.labels = get(inputs.pod, "metadata", "labels")
+        self._views: dict[Version, _View] = {}
+        self._fields: dict[str, Resolved | None] = {}
+        self.versions: tuple[Version, ...] = (named,) if named is not None else self._compatible()
+
+    def fields(self) -> tuple[str, ...]:
+        """All names."""
+        return tuple(_FIELDS)
+
+    def field(self, name: str) -> Resolved | None:
+        """What counts."""
+        if name not in self._fields:
+            self._fields[name] = self._field(name)
+        return self._fields[name]
+
+    def _field(self, name: str) -> Resolved | None:
+        versions = self.versions
+        if self.version is None:
+            sort = "label" if any(source["from"] == "label" for source in _FIELDS.get(name, ())) else "annotation"
+            if get(self.labels if sort == "label" else self.annotations, f"{DOMAIN}/{name}") is not None:
+                own = _readers(name, sort)
+                versions = tuple(v for v in versions if v in own) or own or versions
+        answers = [self._view(version).field(name) for version in versions]
+        last = answers[-1]
+        if all((answer.value if answer else None) == (last.value if last else None) for answer in answers):
+            return last
+        told = last if last is not None else next(answer for answer in answers if answer is not None)
+        shown = told.shown if told.value is UNKNOWN else told.value
+        differ = "the operator versions differ: " + ", ".join(
+            f"{dialect} {_word(answer)}" for dialect, answer in zip(self._names(versions), answers, strict=True)
+        )
+        return Resolved(UNKNOWN, told.source, told.place, told.shadowed, shown, differ)
+
+    def _view(self, version: Version) -> "_View":
+        if version not in self._views:
+            self._views[version] = _View(self.inputs, self.annotations, self.labels, version)
+        return self._views[version]
+
+    def _compatible(self) -> tuple[Version, ...]:
+        """All dialects but those older than a key that is present. Old keys exclude nothing: they are often just left over."""
+        versions = tuple(_DIALECTS.values())
+        for sort, keys in (("annotation", self.annotations), ("label", self.labels)):
+            for key in keys if type(keys) is dict else ():
+                if type(key) is str and key.startswith(f"{DOMAIN}/"):
+                    readers = _readers(key[len(DOMAIN) + 1 :], sort)
+                    if readers:
+                        versions = tuple(version for version in versions if version >= readers[0])
+        return versions
+
+    @staticmethod
+    def _names(versions: tuple[Version, ...]) -> list[str]:
+        return [next(name for name, own in _DIALECTS.items() if own == version) for version in versions]
+
+
+def _word(answer: Resolved | None) -> str:
+    if answer is None:
+        return "has none"
+    return "cannot be known" if answer.value is UNKNOWN else f"takes {answer.value}"
+
+
+class _View:
+    """The configuration as one operator version sees it."""
+
+    def __init__(self, inputs: Inputs, annotations: Any, labels: Any, version: Version) -> None:
+        self.inputs = inputs
+        self.annotations = annotations
+        self.labels = labels
+        self.version = version
+        self.sources = _sources(version)
+        self._fields: dict[str, Resolved | None] = {}
+
+    def field(self, name: str) -> Resolved | None:
+        if name not in self._fields:
+            self._fields[name] = None  # no field needs itself
+            self._fields[name] = self._merge(name)
+        return self._fields[name]
+
+    def value(self, name: str) -> Any:
+        found = self.field(name)
+        return None if found is None else found.value
+
+    def _merge(self, name: str) -> Resolved | None:
+        winner: tuple[_Offer, str] | None = None
+        shown: Any = None
+        shadowed: list[Candidate] = []
+        for source in self.sources.get(name, ()):
+            offer = self._offer(name, source)
+            if offer is None or offer.value is None:
+                continue
+            if winner is None:
+                winner = (offer, source["from"])
+            elif offer.value is not UNKNOWN:
+                if winner[0].value is UNKNOWN and shown is None:
+                    shown = offer.value
+                if source["from"] not in ("default", "limit"):
+                    shadowed.append(Candidate(offer.value, source["from"], offer.place))
+        if winner is None:
+            return None
+        (value, place), origin = winner
+        note = f"it hangs on the {origin.replace('-', ' ')}, which is not among the inputs" if value is UNKNOWN else ""
+        return Resolved(value, origin, place, tuple(shadowed), shown, note)
+
+    def _offer(self, name: str, source: dict[str, Any]) -> _Offer | None:
+        """What a source has for a field; None when it does not count."""
+        if any(self._annotated(key) for key in source.get("unless", ())):
+            return None
+        for key, wanted in source.get("when", {}).items():
+            holds = self.value(key) if key != "gang-enabled" else get(self.annotations, f"{DOMAIN}/gang-enabled")
+            if holds is UNKNOWN or placeholder(holds):
+                return _Offer(UNKNOWN)
+            if holds != wanted:
+                return None
+        without = source.get("without")
+        if without is not None and (other := self.value(without)) is not None:
+            return _Offer(UNKNOWN) if other is UNKNOWN else None
+        match source["from"]:
+            case "annotation":
+                return self._written(self.annotations, "annotations", source.get("key", name), source["takes"])
+            case "label":
+                return self._written(self.labels, "labels", source.get("key", name), source["takes"])
+            case "profile":
+                offer = self._profile(source)
+                return offer if offer is None or "means" not in source or offer.value is UNKNOWN else offer._replace(value=source["means"])
+            case "quota":
+                return self._quota(source)
+            case "pool":
+                return self._pool(source)
+            case "default":
+                return _Offer(source["value"])
+            case "limit":
+                return self._inherited(source["field"])
+            case other:
+                return _COMPUTED[other](self)
+
+    def _annotated(self, name: str) -> bool:
+        """Whether a quantity annotation counts at all: a malformed one does not."""
+        value = get(self.annotations, f"{DOMAIN}/{name}")
+        return value is not None and (placeholder(value) or quantity(value) is not None)
+
+    def _written(self, of: Any, where: str, key: str, takes: str) -> _Offer | None:
+        full = f"{DOMAIN}/{key}"
+        return _taken(get(of, full), takes, ("pod", "metadata", where, full))
+
+    def _profile(self, source: dict[str, Any]) -> _Offer | None:
+        name = self.value("workload-profile")
+        if name is None or name == "":
+            return None
+        if name is UNKNOWN or placeholder(name):
+            return _Offer(UNKNOWN)
+        profile = self.inputs.find("WorkloadProfile", name, None)
+        path = source["at"].split(".")
+        return _taken(get(profile, *path), source["takes"], ("found", ("WorkloadProfile", name, None), *path))
+
+    def _quota(self, source: dict[str, Any]) -> _Offer | None:
+        listed, complete = self.inputs.objects("GPUResourceQuota")
+        path = source["at"].split(".")
+        here = [quota for quota in listed if quota.namespace == self.inputs.namespace]
+        if not here:
+            return None if complete else _Offer(UNKNOWN)
+        offers = [_taken(get(quota.value, *path), source["takes"], (*quota.place, *path)) for quota in here]
+        values = {None if offer is None else str(offer.value) for offer in offers}
+        return offers[0] if len(values) == 1 else _Offer(UNKNOWN)
+
+    def _pool(self, source: dict[str, Any]) -> _Offer | None:
+        pool = self.pool()
+        if pool is None or isinstance(pool, Unknown):
+            return None if pool is None else _Offer(UNKNOWN)
+        path = source["at"].split(".")
+        return _taken(get(pool.value, *path), source["takes"], (*pool.place, *path))
+
+    def pool(self) -> Known | Unknown | None:
+        """The GPUPool of the Pod."""
+        name = self.value("gpupool")
+        if type(name) is not str or placeholder(name):
+            return UNKNOWN if name is not None else None
+        listed, complete = self.inputs.objects("GPUPool")
+        for pool in listed:
+            if get(pool.value, "metadata", "name") == name:
+                return pool
+        return None if complete else UNKNOWN
+
+    def _inherited(self, field: str) -> _Offer | None:
+        limit = self.field(field)
+        return None if limit is None else _Offer(limit.value, limit.place)
+
+    # Sources that are computed.
+
+    def dedicated(self) -> _Offer | None:
+        """dedicated-gpu overwrites every amount with the capacity of the model, which only the cluster knows."""
+        dedicated = self.field("dedicated-gpu")
+        if dedicated is None or dedicated.value == "false":
+            return None
+        return _Offer(UNKNOWN, dedicated.place)
+
+    def sidecar(self) -> _Offer | None:
+        """The annotation sidecar-worker forces local mode; a profile's sidecarWorker does not."""
+        sidecar = self.field("sidecar-worker")
+        return _Offer("true", sidecar.place) if sidecar is not None and sidecar.source == "annotation" and sidecar.value == "true" else None
+
+    def indices(self) -> _Offer | None:
+        """As many devices as gpu-indices names."""
+        listed = self.field("gpu-indices")
+        if listed is None:
+            return None
+        if placeholder(listed.value):
+            return _Offer(UNKNOWN, listed.place)
+        return _Offer(str(len(split(listed.value, ","))), listed.place)
+
+    def natives(self) -> Iterator[tuple[int, Any, str, Any]]:
+        """Index of the container, its name, resource key and amount of each native GPU limit. Init containers do not count."""
+        for index, container in enumerate(items(get(self.inputs.pod, "spec", "containers"))):
+            limits = get(container, "resources", "limits")
+            for key in limits if type(limits) is dict else ():
+                if vendor_of(key) is not None:
+                    yield index, get(container, "name"), key, limits[key]
+
+    def _native_place(self) -> tuple[Any, ...] | None:
+        for index, _, key, _ in self.natives():
+            return ("pod", "spec", "containers", index, "resources", "limits", key)
+        return None
+
+    def native_count(self) -> _Offer | None:
+        """The sum of native GPU limits, each a number of whole cards."""
+        amounts = [amount for _, _, _, amount in self.natives()]
+        if any(placeholder(amount) for amount in amounts):
+            return _Offer(UNKNOWN, self._native_place())
+        total = sum(integer(amount) or 0 for amount in amounts)
+        return _Offer(str(total), self._native_place()) if total > 0 else None
+
+    def native_percent(self) -> _Offer | None:
+        """Native GPU limits that set the count also set the limit to the whole card, except for isolation shared."""
+        isolation, count = self.value("isolation"), self.field("gpu-count")
+        if count is None or count.source != "native-count" or isolation == "shared":
+            return None
+        return _Offer(UNKNOWN if isolation is UNKNOWN or placeholder(isolation) else "100", count.place)
+
+    def native_vendor(self) -> _Offer | None:
+        """The vendor of the first native GPU limit."""
+        for _, _, key, _ in self.natives():
+            return _Offer(vendor_of(key), self._native_place())
+        return None
+
+    def native_containers(self) -> _Offer | None:
+        """The containers with native GPU limits."""
+        names = [name for _, name, _, amount in self.natives() if type(name) is str and integer(amount) != 0]
+        return _Offer(",".join(names), self._native_place()) if names else None
+
+    def only_container(self) -> _Offer | None:
+        """The one container of the Pod."""
+        containers = get(self.inputs.pod, "spec", "containers")
+        name = get(containers, 0, "name")
+        if type(containers) is not list or len(containers) != 1 or type(name) is not str:
+            return None
+        return _Offer(name, ("pod", "spec", "containers", 0, "name"))
+
+    def default_pool(self) -> _Offer | None:
+        """The pool that the cluster calls the default one."""
+        listed, _ = self.inputs.objects("GPUPool")
+        for pool in listed:
+            if get(pool.value, "metadata", "annotations", f"{DOMAIN}/is-default-pool") == "true":
+                return _Offer(get(pool.value, "metadata", "name"), (*pool.place, "metadata", "name"))
+        return _Offer(UNKNOWN)
+
+    def equal_amounts(self) -> _Offer | None:
+        """High when requests equal limits, both of them and not zero."""
+        values = [self.value(field) for field in ("tflops-request", "tflops-limit", "vram-request", "vram-limit")]
+        if any(value is UNKNOWN or placeholder(value) for value in values):
+            return _Offer(UNKNOWN)
+        tflops, tflops_limit, vram, vram_limit = (quantity(value) for value in values)
+        return _Offer("high") if tflops and vram and tflops == tflops_limit and vram == vram_limit else None
+
+    def autoscale(self) -> _Offer | None:
+        """The annotation autoscale without a target scales everything."""
+        found = self.field("autoscale")
+        return _Offer("all", found.place) if found is not None and found.source == "annotation" else None
+
+
+_COMPUTED = {
+    "dedicated": _View.dedicated,
+    "sidecar-worker": _View.sidecar,
+    "gpu-indices": _View.indices,
+    "native-count": _View.native_count,
+    "native-percent": _View.native_percent,
+    "native-vendor": _View.native_vendor,
+    "native-containers": _View.native_containers,
+    "only-container": _View.only_container,
+    "default-pool": _View.default_pool,
+    "equal-request-and-limit": _View.equal_amounts,
+    "autoscale": _View.autoscale,
+}
+
+
+def vendor_of(resource: str) -> str | None:
+    """The vendor of a native GPU resource that the operator knows without configuration; None for every other resource."""
+    vendor = _TABLE["native"].get(resource)
+    if vendor is None and resource.startswith("nvidia.com/"):
+        vendor = next((name for pattern, name in _TABLE["native_patterns"].items() if matches(resource, pattern)), None)
+    return vendor  # type: ignore[no-any-return]
+
+
+def _taken(value: Any, takes: str, place: tuple[Any, ...]) -> _Offer | None:
+    """The value if the source counts it as one."""
+    if value is None or value is UNKNOWN:
+        return _Offer(UNKNOWN) if value is UNKNOWN else None
+    if type(value) is bool:
+        value = "true" if value else "false"
+    if placeholder(value):
+        return _Offer(value, place)
+    match takes:
+        case "filled":
+            counts = value != ""
+        case "quantity":
+            counts = quantity(value) is not None
+        case "amount":
+            counts = bool(quantity(value))
+        case "count":
+            counts = integer(value) != 0
+        case "true":
+            counts = value == "true"
+        case "boolean":
+            counts = value in ("true", "false")
+        case _:
+            counts = True
+    return _Offer(value, place) if counts else None

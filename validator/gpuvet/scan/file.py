@@ -150,6 +150,11 @@ class _OwnFirst:
 
         self._own = FactContext(facts)
         self._behind = behind
+        self.default_namespace = behind.default_namespace
+
+    def is_complete(self, kind: str) -> bool:
+        """Whether no other objects of a kind can exist."""
+        return self._behind.is_complete(kind)
 
     def find(self, kind: str, name: str, namespace: str | None, file: str):  # type: ignore[no-untyped-def]
         """The object of that identity."""
