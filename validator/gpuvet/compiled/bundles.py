@@ -2,7 +2,9 @@
 
 from typing import Any
 
-BUNDLES: dict[str, Any] = {'default': {'name': 'default', 'description': 'Every rule at the severity that fits a cluster nobody has told us about.'},
+BUNDLES: dict[str, Any] = {'default': {'name': 'default',
+             'description': 'Every rule at the severity that fits a cluster nobody has told us about.',
+             'severities': {'IN008': 'off'}},
  'strict': {'name': 'strict',
             'description': 'For teams that want no doubt left; what default only warns of may be an error here.',
             'extends': 'default',

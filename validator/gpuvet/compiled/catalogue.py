@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'cf49fa19e05aeb538480b05380e505d7'
+SOURCE_DIGEST = '3b23de525b5f2338a8971091af6b818b'
 
 RULES = (
     RuleInfo(
@@ -237,6 +237,52 @@ RULES = (
     ),
     RuleInfo(
         id='IN010',
+        name='byte-order-mark-inside',
+        vocabulary='input',
+        severity='error',
+        consequence='rejected-by-api',
+        kind='input',
+        on='object',
+        sees='text',
+        keys=(),
+        kinds=(),
+        names=(),
+        images=(),
+        why='The key is then another one than it looks like; editors that join files leave such marks behind.',
+        implements=(),
+        sources=(),
+        supersedes=(),
+        platform=None,
+        parameters={},
+        finds=(),
+        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        function='gpuvet.compiled.rules_input:IN010',
+    ),
+    RuleInfo(
+        id='IN011',
+        name='json-escape-in-yaml',
+        vocabulary='input',
+        severity='error',
+        consequence='rejected-by-api',
+        kind='input',
+        on='object',
+        sees='text',
+        keys=(),
+        kinds=(),
+        names=(),
+        images=(),
+        why="kubectl's reader refuses it, although other YAML readers do not.",
+        implements=(),
+        sources=(),
+        supersedes=(),
+        platform=None,
+        parameters={},
+        finds=(),
+        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        function='gpuvet.compiled.rules_input:IN011',
+    ),
+    RuleInfo(
+        id='IN012',
         name='kind-not-covered',
         vocabulary='input',
         severity='info',
@@ -256,10 +302,10 @@ RULES = (
         parameters={},
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
-        function='gpuvet.compiled.rules_input:IN010',
+        function='gpuvet.compiled.rules_input:IN012',
     ),
     RuleInfo(
-        id='IN011',
+        id='IN013',
         name='rule-crashed',
         vocabulary='input',
         severity='error',
@@ -279,7 +325,7 @@ RULES = (
         parameters={},
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
-        function='gpuvet.compiled.rules_input:IN011',
+        function='gpuvet.compiled.rules_input:IN013',
     ),
     RuleInfo(
         id='KM032',

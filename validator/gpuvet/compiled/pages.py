@@ -10,8 +10,10 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
  'IN007': ('input: A value or key has no JSON form (.inf, .nan, a list as key).\n', None, None),
  'IN008': ('input: The file is a template that was not rendered yet. It is counted, not judged.\n', None, None),
  'IN009': ('input: The file holds a % directive.\n', None, None),
- 'IN010': ('input: An object of a kind that gpuvet does not know holds a Pod template.\n', None, None),
- 'IN011': ('input: A rule failed on an object. The other rules ran.\n', None, None),
+ 'IN010': ('input: A byte order mark stands inside a document, where it becomes part of a key or value.\n', None, None),
+ 'IN011': ('input: A YAML text holds the escape \\/, which only JSON allows.\n', None, None),
+ 'IN012': ('input: An object of a kind that gpuvet does not know holds a Pod template.\n', None, None),
+ 'IN013': ('input: A rule failed on an object. The other rules ran.\n', None, None),
  'KM032': ('each: {device: self.spec.devices, condition: device.conditions}\nformat: {value: condition.lastTransitionTime, is: rfc3339}\n',
            'apiVersion: scheduling.koordinator.sh/v1alpha1\n'
            'kind: Device\n'

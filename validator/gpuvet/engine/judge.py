@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gpuvet.engine.context import Context, Fact
+from gpuvet.engine.domains import NO_DOMAINS, Domains
 from gpuvet.engine.fragments import is_fragment
 from gpuvet.engine.placing import build_finding
 from gpuvet.engine.ruleset import BoundRule, RuleSet
@@ -41,25 +42,37 @@ class Verdict(NamedTuple):
 class Judge:
     """Applies one rule set. `rows` is the workload table, `domains` maps a company's own domain to the vendor's."""
 
-    def __init__(self, rules: RuleSet, rows: Any = None, platforms: Mapping[str, str] | None = None, only: frozenset[str] | None = None) -> None:
+    def __init__(
+        self,
+        rules: RuleSet,
+        rows: Any = None,
+        platforms: Mapping[str, str] | None = None,
+        only: frozenset[str] | None = None,
+        domains: Domains = NO_DOMAINS,
+    ) -> None:
         self.rules = rules
         self.rows = rows
         self.platforms = dict(platforms or {})
         self.only = only
+        self.domains = domains
 
     def judge(self, document: Document, file: str, context: Context) -> Verdict:
         """Judges every object of the document."""
         verdict = Verdict([], frozenset(), [], frozenset(), 0, 0, [], [])
         for path, value in objects(document.value):
-            verdict = _merge(verdict, self._object(document, path, value, file, context))
+            seen = self.domains.canonical(value) if self.domains else value
+            verdict = _merge(verdict, self._object(document, path, seen, file, context, value))
         return verdict
 
-    def _object(self, document: Document, path: Path, value: dict[str, Any], file: str, context: Context) -> Verdict:
+    def _object(
+        self, document: Document, path: Path, value: dict[str, Any], file: str, context: Context, author: dict[str, Any]
+    ) -> Verdict:
         api_version = value.get("apiVersion")
         kind = value.get("kind")
         kind = kind if type(kind) is str else ""
         group = api_version.rpartition("/")[0] if type(api_version) is str else ""
         scope = ObjectScope(document, path, value, f"{kind}.{group}" if group and group not in _CORE else kind, file, context, self.platforms)
+        scope.author, scope.domains = author, self.domains
         row = row_of(value) if self.rows is None else row_of(value, self.rows)
         views: list[Template] = templates(value, row) if row is not None else []
         not_covered: list[tuple[Path, str]] = []

@@ -4,10 +4,11 @@ import hashlib
 from typing import Any
 
 from gpuvet.engine.context import Fact
+from gpuvet.engine.edits import plan_edit
 from gpuvet.engine.ruleset import BoundRule
-from gpuvet.engine.spans import span_of, value_at
+from gpuvet.engine.spans import span_of
 from gpuvet.engine.subject import ObjectScope, Subject
-from gpuvet.values.finding import Consequence, Edit, Finding, Fix, Location, ObjectReference, Related
+from gpuvet.values.finding import Consequence, Finding, Fix, Location, ObjectReference, Related
 from gpuvet.values.path import Path, path_text
 from gpuvet.values.total import text
 
@@ -22,9 +23,11 @@ def build_finding(rule: BoundRule, subject: Subject, violation: tuple[Any, ...],
     if path is None and fact is not None:
         location, shown_path, root, reference = fact.locate(there), there, fact.value, _reference(fact.value)
     else:
-        shown_path, root, reference = path or (), scope.value, object_reference(scope.value)
+        shown_path, root, reference = path or (), scope.author, object_reference(scope.author)
         location = Location(scope.file, span_of(scope.document, (*scope.path, *shown_path), on_key))
     info = rule.info
+    if scope.domains:
+        message, expected = scope.domains.spoken(message), expected if expected is None else scope.domains.spoken(expected)
     shown = path_text(shown_path, root)
     actual_text = None if actual is None else _cut(text(actual))
     return Finding(
@@ -80,7 +83,7 @@ def locate(subject: Subject, place: tuple[Any, ...], on_key: bool = False) -> Lo
 
 
 def _related(subject: Subject, place: tuple[Any, ...], words: str) -> Related:
-    return Related(locate(subject, place), _cut(words))
+    return Related(locate(subject, place), _cut(subject.scope.domains.spoken(words)))
 
 
 def _fix(subject: Subject, fix: tuple[str, bool, tuple[tuple[str, tuple[Any, ...], Any], ...]]) -> Fix | None:
@@ -89,34 +92,12 @@ def _fix(subject: Subject, fix: tuple[str, bool, tuple[tuple[str, tuple[Any, ...
     for op, place, value in plans:
         if op != "quote" and value is None:
             return None
-        edit = _edit(subject, op, place, value)
+        path, _, _ = subject.locate(place)
+        new = subject.scope.domains.author(value) if op == "rename" and type(value) is str else value
+        edit = None if path is None else plan_edit(subject.scope.document, (*subject.scope.path, *path), op, new)
         if edit is not None:
             edits.append(edit)
-    return Fix(_cut(title), safe, tuple(edits))
-
-
-def _edit(subject: Subject, op: str, place: tuple[Any, ...], value: Any) -> Edit | None:
-    path, _, _ = subject.locate(place)
-    if path is None:
-        return None
-    document = subject.scope.document
-    whole = (*subject.scope.path, *path)
-    span = document.key_span(whole) if op == "rename" else document.value_span(whole)
-    if span is None or span.line != span.end_line:
-        return None
-    raw = None if op == "rename" else document.raw_text(whole)
-    if op == "quote":
-        return Edit(span, "'" + raw.replace("'", "''") + "'") if raw is not None else None
-    return Edit(span, _scalar(text(value), raw, type(value_at(document.value, whole)) is str or op == "rename"))
-
-
-def _scalar(new: str, raw: str | None, was_text: bool) -> str:
-    """The new text in the quotes of the old one; a text that would become a number gets quotes."""
-    if raw is not None and raw[:1] in ("'", '"'):
-        return raw[0] + new.replace(raw[0], "''" if raw[0] == "'" else '\\"') + raw[0]
-    if was_text and (new in ("true", "false", "yes", "no", "on", "off", "y", "n", "null", "~", "") or new[:1].isdigit() or new[:1] in "-+.[{&*!|>%@`'\"#"):
-        return f"'{new}'" if not new.rstrip("KMGTPEikmnu").count("/") and (new.replace(".", "").isdigit() or not new[:1].isdigit()) else new
-    return new
+    return Fix(_cut(subject.scope.domains.spoken(title)), safe, tuple(edits))
 
 
 def _cut(words: str, at: int = _SHOWN) -> str:
@@ -124,4 +105,5 @@ def _cut(words: str, at: int = _SHOWN) -> str:
 
 
 def fingerprint(*parts: str) -> str:
+    """Sixteen hexadecimal digits that stay the same as long as the parts do."""
     return hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from gpuvet.engine.domains import NO_DOMAINS, Domains
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.finding import Severity
 from gpuvet.values.rule import RuleInfo
@@ -47,12 +48,13 @@ class Selection(NamedTuple):
 class RuleSet:
     """Rules found by keys, kinds, names and images: the cost of a subject does not grow with the catalogue."""
 
-    def __init__(self, rules: Iterable[BoundRule], usage_key: str | None = None) -> None:
+    def __init__(self, rules: Iterable[BoundRule], usage_key: str | None = None, domains: Domains = NO_DOMAINS) -> None:
         self.rules: tuple[BoundRule, ...] = tuple(rules)
         self._order = {rule.info.id: place for place, rule in enumerate(self.rules)}
         self._index: dict[tuple[str, str, str], list[BoundRule]] = {}
         self._memo: dict[tuple[str, str, tuple[str, ...]], tuple[BoundRule, ...]] = {}
         self.usage_key = usage_key
+        self.domains = domains
         self.by_name = any(rule.info.names for rule in self.rules)
         self.by_image = any(rule.info.images for rule in self.rules)
         self.finds = frozenset(kind for rule in self.rules for kind in rule.info.finds)
@@ -100,6 +102,10 @@ class RuleSet:
             info = rule.info
             for sort, token in _tokens(info, self.usage_key):
                 found.add(token.split(".", 1)[1] if sort == "kind" and "." in token else token)
+                if sort == "key":
+                    found.add(self.domains.author(token))
+                elif sort == "domain":
+                    found.add(self.domains.renamed.get(token, token))
         shortest: list[str] = []
         for needle in sorted(found, key=len):
             if not any(other in needle for other in shortest):

@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpuvet.engine.context import Context, Fact
+from gpuvet.engine.domains import NO_DOMAINS, Domains
 from gpuvet.manifests.document import Document
 from gpuvet.manifests.workloads import Template
 from gpuvet.resolve.fields import Inputs, Known, Resolved, Resolver, resolver
@@ -13,7 +14,10 @@ from gpuvet.values.total import UNKNOWN, Place, Unknown, placeholder
 class ObjectScope:
     """One object of a document, shared by its subjects."""
 
-    __slots__ = ("asked", "context", "document", "file", "found", "fragment", "kind", "namespace", "parsed", "path", "platforms", "value")
+    __slots__ = (
+        *("asked", "author", "context", "document", "domains", "file", "found", "fragment", "kind", "namespace", "parsed", "path"),
+        *("platforms", "value"),
+    )
 
     def __init__(
         self, document: Document, path: Path, value: dict[str, Any], kind: str, file: str, context: Context, platforms: dict[str, str]
@@ -21,6 +25,9 @@ class ObjectScope:
         self.document = document
         self.path = path
         self.value = value
+        self.author = value
+        """The object as it stands in the file, where a company's own domain makes it differ from `value`."""
+        self.domains: Domains = NO_DOMAINS
         self.kind = kind
         self.file = file
         self.context = context
@@ -129,7 +136,13 @@ class Subject:
         return cache[value, format]
 
     def locate(self, place: Place) -> tuple[Path | None, Fact | None, Path]:
-        """A place as (path in the object, None, ()) or, inside another object, (None, that object, path there)."""
+        """A place as (the author's path in the object, None, ()) or, inside another object, (None, that object, path there)."""
+        path, fact, there = self._locate(place)
+        if path is not None and self.scope.domains:
+            path = self.scope.domains.path(path, self.scope.author)
+        return path, fact, there
+
+    def _locate(self, place: Place) -> tuple[Path | None, Fact | None, Path]:
         root, path = place[0], place[1:]
         match root:
             case "self":
@@ -143,7 +156,7 @@ class Subject:
             case "effective":
                 resolved = self.resolved(path[0])
                 if resolved is not None and resolved.place is not None:
-                    return self.locate(resolved.place)
+                    return self._locate(resolved.place)
                 return self.view.locate(("metadata",)) if self.view is not None else (), None, ()
             case "found" if path and path[0] in self.scope.found:
                 return None, self.scope.found[path[0]], path[1:]

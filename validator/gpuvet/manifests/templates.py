@@ -29,10 +29,10 @@ def template_behind(text: str, fault: Fault) -> tuple[int, int] | None:
 
 
 def _neutral(match: re.Match[str]) -> str:
-    """Blanks where the marker has its lines for itself, otherwise a word of the same length."""
+    """Blanks where markers have the lines for themselves, otherwise a word of the same length."""
     text, start, end = match.string, match.start(), match.end()
     before = text[max(text.rfind("\n", 0, start), -1) + 1 : start]
     line_end = text.find("\n", end)
     after = text[end : line_end if line_end >= 0 else len(text)]
-    alone = not before.strip(" \t-") and not after.strip()
+    alone = not _MARKERS.sub("", before).strip(" \t-") and not _MARKERS.sub("", after).strip()
     return _INK.sub(" " if alone else "x", match.group())

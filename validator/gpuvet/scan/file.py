@@ -54,7 +54,7 @@ def check_file(name: str, data: bytes, job: FileJob, second: bool = False) -> Fi
         _add_problem(result, problem, name, job)
     context = job.context
     if documents and job.keep:
-        own = [fact for document, file in documents for fact in facts_of(document, file, name, job.keep)]
+        own = [fact for document, file in documents for fact in facts_of(document, file, name, job.keep, job.judge.domains)]
         if own:
             result.facts = own if name == job.stdin_name else [fact._replace(document=None) for fact in own]
             context = _OwnFirst(own, context)
@@ -74,7 +74,7 @@ def check_file(name: str, data: bytes, job: FileJob, second: bool = False) -> Fi
             span = document.key_span(path) or document.value_span(path) or Span(document.line, 1, document.line, 2)
             message = f"{kind or 'an object without kind'} holds a Pod template, but gpuvet does not know this kind, so it was not checked"
             fix = "add a row for it under `workloads:` in .gpuvet.yaml"
-            result.findings += _input_findings(job, "IN010", message, file, span, document, path, fix)
+            result.findings += _input_findings(job, "IN012", message, file, span, document, path, fix)
         for crash in verdict.crashes:
             result.crashed = True
             result.findings += _crash_findings(job, crash, file, document)
@@ -124,7 +124,7 @@ def _input_findings(
 
 def _crash_findings(job: FileJob, crash: Crash, file: str, document: Document) -> list[Finding]:
     message = f"rule {crash.rule.info.id} failed on this object ({crash.error}); the other rules ran. This is a bug of the rule, not of the manifest"
-    return _input_findings(job, "IN011", message, file, Span(document.line, 1, document.line, 2), document)
+    return _input_findings(job, "IN013", message, file, Span(document.line, 1, document.line, 2), document)
 
 
 def unreadable(name: str, reason: str, job: FileJob) -> FileResult:

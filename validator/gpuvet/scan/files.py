@@ -74,10 +74,20 @@ def _folder(folder: str, ignores: list[Ignore], seen: set[tuple[int, int]], abov
             continue
         if is_folder:
             yield from _folder(entry.path, ignores, seen, above | {identity})
-        elif entry.name.endswith(SUFFIXES):
+        elif entry.name.endswith(SUFFIXES) and (not entry.name.endswith(".json") or _may_be_manifest(entry.path)):
             found = _once(entry.path, seen)
             if found is not None:
                 yield found
+
+
+def _may_be_manifest(path: str) -> bool:
+    """Editors and build tools keep JSON with comments; what names no apiVersion is none of ours, and no syntax error either."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(1 << 20)
+    except OSError:
+        return True
+    return b"apiVersion" in data or b"\0" in data or len(data) == 1 << 20
 
 
 def _ignores_above(top: str) -> list[Ignore]:

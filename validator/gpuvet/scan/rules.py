@@ -3,6 +3,7 @@
 import re
 
 from gpuvet.compiled.catalogue import RULES, SOURCE_DIGEST
+from gpuvet.engine.domains import Domains
 from gpuvet.engine.ruleset import Check, RuleSet, Selection, bind
 from gpuvet.settings.config import Settings
 from gpuvet.values.data import checkout, source_digest
@@ -43,7 +44,7 @@ def rule_set(settings: Settings) -> RuleSet:
         "gpuModels": list(settings.gpu_models),
     }
     selection = Selection(settings.severities, settings.parameters, settings.platform, common)
-    return RuleSet(bind(infos, selection, functions), settings.usage_key)
+    return RuleSet(bind(infos, selection, functions), settings.usage_key, Domains(settings.domains))
 
 
 def _check_names(settings: Settings, infos: tuple[RuleInfo, ...]) -> None:

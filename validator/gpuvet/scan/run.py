@@ -78,7 +78,7 @@ def _scan(request: Scan, rules: RuleSet) -> ScanResult:
 
 
 def _job(settings: Settings, rules: RuleSet, only: frozenset[str] | None, context: Context, stdin_name: str = "-") -> FileJob:
-    judge = Judge(rules, settings.workloads, settings.platform, only)
+    judge = Judge(rules, settings.workloads, settings.platform, only, rules.domains)
     severities = {rule.info.id: rule.severity for rule in rules.rules if rule.info.kind == "input"}
     return FileJob(judge, context, rules.needles(), severities, rules.finds, stdin_name)
 
