@@ -57,6 +57,7 @@ class RuleSet:
         self.domains = domains
         self.by_name = any(rule.info.names for rule in self.rules)
         self.by_image = any(rule.info.images for rule in self.rules)
+        self._superseding = [(rule.info.id, other) for rule in self.rules for other in rule.info.supersedes]
         self.finds = frozenset(kind for rule in self.rules for kind in rule.info.finds)
         for rule in self.rules:
             for sort, token in _tokens(rule.info, usage_key):
@@ -95,9 +96,21 @@ class RuleSet:
             add("image", image)
         return tuple(sorted(found.values(), key=lambda rule: self._order[rule.info.id]))
 
+    def linked(self, ids: frozenset[str]) -> frozenset[str]:
+        """The rules, and all that supersede them or are superseded by them: these are judged together or not at all."""
+        found = set(ids)
+        grew = True
+        while grew:
+            grew = False
+            for one, other in self._superseding:
+                if (one in found) != (other in found):
+                    found.update((one, other))
+                    grew = True
+        return frozenset(found)
+
     def needles(self) -> tuple[bytes, ...]:
-        """Byte strings of which a file must hold one for any rule to speak about it."""
-        found: set[str] = set()
+        """Byte strings of which a file must hold one for any rule to speak about it, or to look something up in it."""
+        found: set[str] = set(self.finds)
         for rule in self.rules:
             info = rule.info
             for sort, token in _tokens(info, self.usage_key):
