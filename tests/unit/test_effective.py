@@ -257,6 +257,23 @@ def test_own_workload_row(capsys: pytest.CaptureFixture[str]) -> None:
     assert only(capsys, "own.yaml")["total"]["tke.cloud.tencent.com/qgpu-core"] == "80"
 
 
+def test_a_domain_of_the_company(capsys: pytest.CaptureFixture[str]) -> None:
+    write(app=DEPLOYMENT.replace("tensor-fusion.ai/", "gpu.example.com/"), profile=PROFILE)
+    Path(".gpuvet.yaml").write_text("domains: {tensorFusion: gpu.example.com}\n", encoding="utf-8")
+    template = only(capsys, ".")
+    assert template["fields"]["tflops-request"]["source"] == {"what": "annotation", "file": "./app.yaml", "line": 12, "column": 41}
+    assert template["total"]["vram-limit"] == "18Gi"
+
+
+def test_a_torn_context_file_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    write(app=DEPLOYMENT)
+    Path("known").mkdir()
+    Path("known/torn.yaml").write_text("kind: [Pod\n", encoding="utf-8")
+    Path(".gpuvet.yaml").write_text("context: {paths: [known]}\n", encoding="utf-8")
+    found = answer(capsys, "app.yaml", code=2)
+    assert [finding["rule"] for finding in found["findings"]] == ["IN001"]
+
+
 def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     write(app=DEPLOYMENT, profile=PROFILE, share=QGPU, train=JOB)
     assert main(["effective", "."]) == 0

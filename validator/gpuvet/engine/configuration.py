@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gpuvet.engine.context import Context
+from gpuvet.engine.domains import NO_DOMAINS, Domains
 from gpuvet.engine.placing import locate, object_reference
 from gpuvet.engine.spans import span_of
 from gpuvet.engine.subject import ObjectScope, Subject
@@ -83,16 +84,23 @@ class Configuration(NamedTuple):
 
 
 def configurations(
-    document: Document, file: str, context: Context, rows: Index | None = None, platforms: Mapping[str, str] | None = None
+    document: Document,
+    file: str,
+    context: Context,
+    rows: Index | None = None,
+    platforms: Mapping[str, str] | None = None,
+    domains: Domains = NO_DOMAINS,
 ) -> list[Configuration]:
     """The configuration of every Pod template of a document that asks for a device."""
     found = []
-    for path, value in objects(document.value):
+    for path, author in objects(document.value):
+        value = domains.canonical(author) if domains else author
         row = row_of(value, INDEX if rows is None else rows)
         if row is None:
             continue
         for view in templates(value, row):
             scope = ObjectScope(document, path, value, str(value.get("kind")), file, context, dict(platforms or {}))
+            scope.author, scope.domains = author, domains
             pod = {"metadata": view.metadata, "spec": view.spec}
             configuration = _configuration(Subject(scope, pod, view.spec_path, pod, view), view, pod)
             if configuration is not None:
@@ -126,7 +134,7 @@ def _configuration(subject: Subject, view: Template, pod: dict[str, Any]) -> Con
         pod_sum=sums,
         total={name: _times(name, amount, view.replicas) for name, amount in each.items()},
         gang=None if gang is None else gang._replace(total={name: _times(name, amount, gang.minimum) for name, amount in each.items()}),
-        notes=_notes(fields, view),
+        notes=_notes(fields, view, subject.scope.domains),
     )
 
 
@@ -191,10 +199,11 @@ def _gang(view: Template, fields: dict[str, Setting]) -> Gang | None:
     return Gang(view.replicas if minimum is None else integer(_known(minimum)), None, {})
 
 
-def _notes(fields: dict[str, Setting], view: Template) -> tuple[str, ...]:
+def _notes(fields: dict[str, Setting], view: Template, domains: Domains) -> tuple[str, ...]:
     notes = []
     if fields and get(view.metadata, "labels", f"{_DOMAIN}enabled") != "true":
-        notes.append(f"the operator leaves these Pods alone: the label {_DOMAIN}enabled of the Pod template is not 'true'")
+        label = domains.author(f"{_DOMAIN}enabled")
+        notes.append(f"the operator leaves these Pods alone: the label {label} of the Pod template is not 'true'")
     if view.replicas is None:
         notes.append("the number of Pods is not known here, so there is no total")
     return tuple(notes)

@@ -12,9 +12,9 @@ from gpuvet.scan.file import FileJob, check_file, read_bytes, unreadable
 from gpuvet.scan.files import Unreadable, find_files
 from gpuvet.scan.result import Counts, FileResult, ScanResult
 from gpuvet.scan.rules import rule_set
-from gpuvet.scan.run import Scan
+from gpuvet.scan.run import Scan, read_context
 
-_NEEDLES = tuple(sorted(word.encode() for word in (DOMAINS | {"tensor-fusion.ai", "kubernetes.io/gpu"})))
+_NEEDLES = DOMAINS | {"tensor-fusion.ai", "kubernetes.io/gpu"}
 
 
 class EffectiveResult(NamedTuple):
@@ -27,13 +27,17 @@ class EffectiveResult(NamedTuple):
 def effective(request: Scan) -> EffectiveResult:
     """Works it out for all inputs. Raises ConfigError when the settings are wrong."""
     settings = request.settings
-    severities = {rule.info.id: rule.severity for rule in rule_set(settings).rules if rule.info.kind == "input"}
-    judge = Judge(RuleSet(()), settings.workloads, settings.platform)
-    job = FileJob(judge, EmptyContext(), _NEEDLES, severities, KINDS, request.stdin_name)
+    rules = rule_set(settings)
+    severities = {rule.info.id: rule.severity for rule in rules.rules if rule.info.kind == "input"}
+    judge = Judge(RuleSet(()), settings.workloads, settings.platform, domains=rules.domains)
+    needles = tuple(sorted(word.encode() for word in (*_NEEDLES, *settings.domains.values())))
+    job = FileJob(judge, EmptyContext(), needles, severities, KINDS, request.stdin_name)
     result = ScanResult([], Counts(), False, False)
     facts: list[Fact] = []
-    for entry in find_files([str(settings.folder / path) for path in settings.context_paths], settings.exclude, settings.folder):
-        facts += _first(entry, job, request).facts
+    for one in read_context(settings, job):
+        facts += one.facts
+        result.findings += [finding for finding in one.findings if finding.severity == "error"]
+        result.unread = result.unread or one.unread
     files: list[str] = []
     for entry in find_files(request.paths, settings.exclude, settings.folder):
         one = _first(entry, job, request)
@@ -53,7 +57,7 @@ def effective(request: Scan) -> EffectiveResult:
         except OSError:
             continue
         for document in documents:
-            found += configurations(document, document.source or name, context, settings.workloads, settings.platform)
+            found += configurations(document, document.source or name, context, settings.workloads, settings.platform, rules.domains)
     return EffectiveResult(found, result)
 
 

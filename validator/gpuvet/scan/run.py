@@ -56,7 +56,7 @@ def _scan(request: Scan, rules: RuleSet) -> ScanResult:
     unread = crashed = False
     waiting: list[FileResult] = []
     facts: list[Fact] = []
-    for result in _context(settings, rules):
+    for result in read_context(settings, _job(settings, rules, frozenset(), EmptyContext())._replace(needles=())):
         facts.extend(result.facts)
         findings.extend(finding for finding in result.findings if finding.severity == "error")
         unread = unread or result.unread
@@ -92,9 +92,8 @@ def _job(settings: Settings, rules: RuleSet, only: frozenset[str] | None, contex
     return FileJob(judge, context, rules.needles(), severities, rules.finds, stdin_name)
 
 
-def _context(settings: Settings, rules: RuleSet) -> Iterator[FileResult]:
+def read_context(settings: Settings, job: FileJob) -> Iterator[FileResult]:
     """The files under `context.paths`: facts, and what the reader has to say. Raises ConfigError when there is no such file."""
-    job = _job(settings, rules, frozenset(), EmptyContext())._replace(needles=())
     for name in settings.context_paths:
         for entry in find_files([str(settings.folder / name)], settings.exclude, settings.folder):
             if isinstance(entry, Unreadable):
