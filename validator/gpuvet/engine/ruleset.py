@@ -151,8 +151,9 @@ def bind(infos: Iterable[RuleInfo], selection: Selection, functions: Mapping[str
     versions = {name: _version(name, text) for name, text in selection.platforms.items()}
     for info in infos:
         severity = _severity(info, selection.severities)
-        if info.platform is not None:
-            severity = _gated(info.platform, severity, versions)
+        if info.platform is not None and severity != "off":
+            named = selection.severities.get(info.id, "on") != "on"
+            severity = _gated(info.platform, severity, versions, named)
         if severity == "off":
             continue
         parameters = {**info.parameters, **selection.common, **selection.parameters.get(info.id, {})}
@@ -168,11 +169,12 @@ def _severity(info: RuleInfo, severities: Mapping[str, str]) -> str:
     return info.severity
 
 
-def _gated(platform: tuple[str, str, str], severity: str, versions: Mapping[str, tuple[int, ...]]) -> str:
+def _gated(platform: tuple[str, str, str], severity: str, versions: Mapping[str, tuple[int, ...]], chosen: bool) -> str:
+    """The severity by the platform's version; what bundle or configuration say of the rule itself counts without a version too."""
     name, text, unnamed = platform
     if name in versions:
         return severity if in_range(versions[name], text) else "off"
-    if unnamed == "apply":
+    if unnamed == "apply" or (chosen and unnamed != "skip"):
         return severity
     return "off" if unnamed == "skip" else unnamed
 

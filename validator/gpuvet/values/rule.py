@@ -5,6 +5,10 @@ from typing import Any, NamedTuple
 from gpuvet.values.finding import Consequence, Severity
 
 
+FAMILIES = ("K8S", "TF", "KM", "QG", "PL", "VJ", "IN")
+"""The letters of gpuvet's own rules."""
+
+
 class RuleInfo(NamedTuple):
     """One rule of the catalogue. `function` is `module:name` of the printed check."""
 
