@@ -4,9 +4,11 @@ from typing import Any, NamedTuple
 
 from gpuvet.values.finding import Consequence, Severity
 
-
 FAMILIES = ("K8S", "TF", "KM", "QG", "PL", "VJ", "IN")
 """The letters of gpuvet's own rules."""
+
+COMMON_PARAMETERS = ("usageKey", "usagePattern", "productTaints", "gpuModels", "namespace")
+"""Parameters that every rule may read: what the configuration says of the company's clusters."""
 
 
 class RuleInfo(NamedTuple):
