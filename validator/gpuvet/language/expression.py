@@ -328,13 +328,13 @@ _NUMBERS = ("quantity", "integer", "version")
 
 
 def choose(test: ir.Expr, then: ir.Expr, otherwise: ir.Expr) -> ir.Expr:
-    """One of two values of one type. Raises ValueError when they are of different types."""
+    """One of two values. Raises ValueError when they are different sorts of numbers."""
     if ir.ABSENT in (then, otherwise):
         return ir.If(test, then, otherwise)
     then, otherwise = unify(then, otherwise)
-    types = {ir.type_of(then), ir.type_of(otherwise)}
-    if len(types) > 1 and types & set(_NUMBERS):
-        raise ValueError(f"both values must be of one type, not {' and '.join(sorted(types))}")
+    numbers = {ir.type_of(then), ir.type_of(otherwise)} & set(_NUMBERS)
+    if len(numbers) > 1:
+        raise ValueError(f"both values must be of one type, not {' and '.join(sorted(numbers))}")
     return ir.If(test, then, otherwise)
 
 

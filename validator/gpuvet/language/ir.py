@@ -368,9 +368,10 @@ def type_of(expr: Expr) -> str:
         case Arithmetic(left=left):
             return type_of(left)
         case If(then=then, otherwise=otherwise):
-            return type_of(then) if type_of(then) != "any" else type_of(otherwise)
+            types = {type_of(value) for value in (then, otherwise) if value != ABSENT}
+            return types.pop() if len(types) == 1 else "any"
         case Text(op="startsWith" | "endsWith" | "contains"):
             return "bool"
-        case Concat(parts=parts) if parts:
+        case Concat(parts=parts) if len({type_of(part) for part in parts}) == 1:
             return type_of(parts[0])
     return "any"
