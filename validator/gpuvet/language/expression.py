@@ -225,10 +225,10 @@ class _Parser:
     def macro(self, name: str, of: ir.Expr, scope: Scope) -> ir.Expr:
         if self.kind != "name":
             raise self.error("expected a variable")
-        if self.word in scope.variables:
-            raise self.error(f"the variable {self.word!r} is bound already")
         var = self.advance()
         self.expect(",")
+        if var in scope.variables:
+            raise self.error(f"the variable {var!r} is bound already", self.before)
         body = self.ternary(scope.bind(var))
         self.expect(")")
         return ir.Quantified(name, var, of, body)  # type: ignore[arg-type]
