@@ -372,6 +372,6 @@ def type_of(expr: Expr) -> str:
             return types.pop() if len(types) == 1 else "any"
         case Text(op="startsWith" | "endsWith" | "contains"):
             return "bool"
-        case Concat(parts=parts) if len({type_of(part) for part in parts}) == 1:
+        case Concat(parts=parts) if parts:
             return type_of(parts[0])
     return "any"

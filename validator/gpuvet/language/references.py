@@ -21,8 +21,8 @@ def check_references(check: ir.Check, parameters: Mapping[str, Any]) -> None:
                 _known("parameter", name, (*parameters, *COMMON_PARAMETERS))
             case ir.Fact(name) if name not in FACTS:
                 _known("fact table", name, tuple(path.stem for path in _facts().glob("*.yaml")))
-            case ir.Effective(name) | ir.Source(name) if name not in FACTS[_PRECEDENCE]["fields"]:
-                _known("effective field", name, _fields())
+            case ir.Effective(name) | ir.Source(name) if (field := name.removeprefix("stated-")) not in FACTS[_PRECEDENCE]["fields"]:
+                _known("effective field", field, _fields())
 
 
 def _parts(check: ir.Check) -> Iterator[ir.Expr]:
