@@ -7,11 +7,8 @@ from typing import Any, NamedTuple
 from gpuvet.engine.domains import NO_DOMAINS, Domains
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.finding import Severity
-from gpuvet.values.rule import RuleInfo
+from gpuvet.values.rule import PLATFORMS, RuleInfo
 from gpuvet.values.version import in_range, parse_version
-
-PLATFORMS = ("tensorFusion", "koordinator", "qgpu", "kubernetes")
-"""What the configuration may name the version of; rules see it as the parameter `platform.NAME`, absent when not named."""
 
 Check = Callable[[Any, Mapping[str, Any], Callable[[tuple[Any, ...]], None]], None]
 
@@ -67,7 +64,9 @@ class RuleSet:
                 self._index.setdefault((rule.info.on, sort, token), []).append(rule)
         self.subjects = frozenset(on for on, _, _ in self._index)
 
-    def select(self, on: str, kind: str, keys: tuple[str, ...], names: tuple[str, ...] = (), images: tuple[str, ...] = ()) -> tuple[BoundRule, ...]:
+    def select(
+        self, on: str, kind: str, keys: tuple[str, ...], names: tuple[str, ...] = (), images: tuple[str, ...] = ()
+    ) -> tuple[BoundRule, ...]:
         """The rules that may speak about a subject that shows these keys, in catalogue order."""
         memo = (on, kind, keys + names + images) if names or images else (on, kind, keys)
         found = self._memo.get(memo)

@@ -13,7 +13,6 @@ from gpuvet.language.references import check_references
 from gpuvet.values.finding import Consequence, Severity
 from gpuvet.values.version import in_range
 
-PLATFORMS = ("tensorFusion", "koordinator", "qgpu", "kubernetes")
 Subject = Literal["metadata", "pod", "container", "object"]
 
 
