@@ -15,7 +15,7 @@ EXPECTED: dict[str, list[tuple[int, str, str]]] = {
     "metax-pod.yaml": [(4, "K8S012", "error")],
     "qgpu-inference.yaml": [(17, "QG023", "warning"), (26, "QG004", "error"), (27, "QG003", "error")],
     "tensor-fusion-app.yaml": [(20, "TF013", "error"), (21, "TF007", "error"), (23, "TF062", "error")],
-    "tensor-fusion-cronjob.yaml": [(15, "K8S001", "error"), (18, "TF015", "warning"), (19, "TF011", "error")],
+    "tensor-fusion-cronjob.yaml": [(7, "TF005", "error"), (15, "K8S001", "error"), (18, "TF015", "warning"), (19, "TF011", "error")],
     "training-job.yaml": [(25, "PL079", "error")],
 }
 """File in examples/broken -> line, rule and severity of its errors and warnings."""

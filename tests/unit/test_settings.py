@@ -406,3 +406,9 @@ def test_every_rule_is_in_a_known_family() -> None:
     from gpuvet.values.rule import FAMILIES
 
     assert {info.id[:-3] for info in RULES} <= set(FAMILIES)
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_no_bundle_of_ours_turns_own_rules_off(name: str) -> None:
+    own_rule()
+    assert severity(settings(f"bundle: {name}\nruleFiles: [rules.yaml]\n"), "ACM001") == "warning"

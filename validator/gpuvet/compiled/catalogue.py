@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'efe65ce53fd97f7c5490585ade109e82'
+SOURCE_DIGEST = '4d5e3c66f694d0dd7609a9639a89e6be'
 
 RULES = (
     RuleInfo(

@@ -5,7 +5,7 @@ from typing import Any
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
     add, div, equal, flatten, get, integer, is_type, items, largest, le, located, lt, matches, member, mod, mul,
-    nearest, pod_reads, pod_sum, quantity, repaired, say, shown, size, split, text, version, whole,
+    nearest, pod_reads, pod_sum, quantity, reason, repaired, say, shown, size, split, text, version, whole,
 )
 
 
@@ -29,7 +29,7 @@ def QG003(s: Any, p: Any, out: Any) -> None:
             qgpu_memory__,
             [],
             (say('write ', text(div(add(whole(quantity(repaired(qgpu_memory__))), 1073741823), 1073741824))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory'), div(add(whole(quantity(repaired(qgpu_memory__))), 1073741823), 1073741824)), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'), div(add(whole(quantity(repaired(qgpu_memory__))), 1073741823), 1073741824)), )),
-            ([*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])] if (matches(qgpu_memory__, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, qgpu_memory_nanos)) else ([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])),
+            reason(s, [[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])] if (matches(qgpu_memory__, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, qgpu_memory_nanos)) else None, ([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]) if le(1048576, whole(qgpu_memory_nanos)) else None]),
         ))
 
 
@@ -149,7 +149,7 @@ def QG007(s: Any, p: Any, out: Any) -> None:
             qgpu_core__,
             [],
             None,
-            [*[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])], *(([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]) if lt(2, value_) else ([*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])] if lt(0, mod(qgpu_core_number, value_)) else [*([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])]))],
+            [*[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])], *reason(s, [([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]) if lt(2, value_) else None, [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])] if lt(0, mod(qgpu_core_number, value_)) else None, [*([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])] if lt(0, mod(whole(quantity((qgpu_memory if (qgpu_memory is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-memory')))), value_)) else None])],
         ))
 
 
@@ -330,7 +330,7 @@ def QG018(s: Any, p: Any, out: Any) -> None:
             gpu__,
             [],
             None,
-            [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *([gpu_] if has_gpu else [*[gpu_], *[gpu]])],
+            [*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *([gpu_] if has_gpu else [*[gpu_], *[gpu]])],
         ))
 
 
@@ -350,7 +350,7 @@ def QG019(s: Any, p: Any, out: Any) -> None:
                 asked,
                 [],
                 None,
-                [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[asked]],
+                [*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *[asked]],
             ))
 
 
@@ -408,7 +408,7 @@ def QG022(s: Any, p: Any, out: Any) -> None:
                 policy,
                 [],
                 None,
-                ([kind] if (not matches(kind, '(Node|Machine).*')) else [*[kind], *[labels]]),
+                reason(s, [[kind] if (not matches(kind, '(Node|Machine).*')) else None, [*[kind], *[labels]] if (equal(kind, 'Node') and (not member(policy_at[-1], labels))) else None]),
             ))
 
 
@@ -453,7 +453,7 @@ def QG025(s: Any, p: Any, out: Any) -> None:
                 driver,
                 [],
                 None,
-                [*[*([labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else ([get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else [get(status, 'allocatable')])), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[get(branches, driver__, 'maximum')], *[get(FACTS['qgpu-drivers'], 'later', driver__)]]],
+                [*[*reason(s, [[labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else None, [get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else None, [get(status, 'allocatable')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable')) else None]), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[get(branches, driver__, 'maximum')], *[get(FACTS['qgpu-drivers'], 'later', driver__)]]],
             ))
 
 
@@ -481,7 +481,7 @@ def QG103(s: Any, p: Any, out: Any) -> None:
                 driver,
                 [],
                 None,
-                [*[*([labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else ([get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else [get(status, 'allocatable')])), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[get(branches, driver__, 'maximum')], *[later]]],
+                [*[*reason(s, [[labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else None, [get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else None, [get(status, 'allocatable')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable')) else None]), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[get(branches, driver__, 'maximum')], *[later]]],
             ))
 
 
@@ -509,7 +509,7 @@ def QG026(s: Any, p: Any, out: Any) -> None:
                 driver,
                 [],
                 None,
-                [*[*([labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else ([get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else [get(status, 'allocatable')])), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[*[driver], *[maximum]]]],
+                [*[*reason(s, [[labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else None, [get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else None, [get(status, 'allocatable')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable')) else None]), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[*[driver], *[maximum]]]],
             ))
 
 
@@ -537,7 +537,7 @@ def QG104(s: Any, p: Any, out: Any) -> None:
                 driver,
                 [],
                 None,
-                [*[*([labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else ([get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else [get(status, 'allocatable')])), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[*[driver], *[maximum]]]],
+                [*[*reason(s, [[labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else None, [get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else None, [get(status, 'allocatable')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable')) else None]), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[*[driver], *[maximum]]]],
             ))
 
 
@@ -561,7 +561,7 @@ def QG027(s: Any, p: Any, out: Any) -> None:
                 driver,
                 [],
                 None,
-                [*[*([labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else ([get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else [get(status, 'allocatable')])), *[get(FACTS['qgpu-drivers'], 'labels')], *[driver]], *[*[driver], *[driver]]],
+                [*[*reason(s, [[labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else None, [get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else None, [get(status, 'allocatable')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable')) else None]), *[get(FACTS['qgpu-drivers'], 'labels')], *[driver]], *[*[driver], *[driver]]],
             ))
 
 
@@ -583,7 +583,7 @@ def QG125(s: Any, p: Any, out: Any) -> None:
                 driver,
                 [],
                 None,
-                [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[get(branches, driver__, 'maximum')], *[get(FACTS['qgpu-drivers'], 'later', driver__)]]],
+                [*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *[*[driver], *[get(branches, driver__, 'maximum')], *[get(FACTS['qgpu-drivers'], 'later', driver__)]]],
             ))
 
 
@@ -606,7 +606,7 @@ def QG128(s: Any, p: Any, out: Any) -> None:
                 driver,
                 [],
                 None,
-                [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[get(branches, driver__, 'maximum')], *[later]]],
+                [*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *[*[driver], *[get(branches, driver__, 'maximum')], *[later]]],
             ))
 
 
@@ -629,7 +629,7 @@ def QG126(s: Any, p: Any, out: Any) -> None:
                 driver,
                 [],
                 None,
-                [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[*[driver], *[maximum]]]],
+                [*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *[*[driver], *[*[driver], *[maximum]]]],
             ))
 
 
@@ -652,7 +652,7 @@ def QG129(s: Any, p: Any, out: Any) -> None:
                 driver,
                 [],
                 None,
-                [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[*[driver], *[maximum]]]],
+                [*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *[*[driver], *[*[driver], *[maximum]]]],
             ))
 
 
@@ -671,7 +671,7 @@ def QG127(s: Any, p: Any, out: Any) -> None:
                 driver,
                 [],
                 None,
-                [*[*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[driver]], *[*[driver], *[driver]]],
+                [*[*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *[driver]], *[*[driver], *[driver]]],
             ))
 
 
@@ -695,7 +695,7 @@ def QG029(s: Any, p: Any, out: Any) -> None:
                 card,
                 [],
                 None,
-                [*[*([labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else ([get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else [get(status, 'allocatable')])), *[get(FACTS['qgpu-cards'], 'labels')], *[card]], *[*[card], *[get(FACTS['qgpu-cards'], 'pattern')]]],
+                [*[*reason(s, [[labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else None, [get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else None, [get(status, 'allocatable')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable')) else None]), *[get(FACTS['qgpu-cards'], 'labels')], *[card]], *[*[card], *[get(FACTS['qgpu-cards'], 'pattern')]]],
             ))
 
 
@@ -714,7 +714,7 @@ def QG130(s: Any, p: Any, out: Any) -> None:
                 card,
                 [],
                 None,
-                [*[*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[card]], *[*[card], *[get(FACTS['qgpu-cards'], 'pattern')]]],
+                [*[*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *[card]], *[*[card], *[get(FACTS['qgpu-cards'], 'pattern')]]],
             ))
 
 
@@ -759,7 +759,7 @@ def QG105(s: Any, p: Any, out: Any) -> None:
             (qgpu_core_ if has_qgpu_core else (qgpu_memory_ if has_qgpu_memory else qgpu_core_greedy_)),
             [],
             None,
-            (([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else (([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if has_qgpu_memory else ([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]))),
+            reason(s, [([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else None, ([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if has_qgpu_memory else None, ([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]) if (qgpu_core_greedy_ is not None) else None]),
         ))
 
 
@@ -870,7 +870,7 @@ def QG031(s: Any, p: Any, out: Any) -> None:
             app_class,
             [],
             (say('write tke.cloud.tencent.com/app-class as ', text(nearest(app_class, ('online', 'offline')))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), nearest(app_class, ('online', 'offline'))), )),
-            [*[*[app_class], *(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy')))], *[*[app_class], *[app_class]]],
+            [*[*[app_class], *reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None])], *[*[app_class], *[app_class]]],
         ))
 
 
@@ -1104,7 +1104,7 @@ def QG109(s: Any, p: Any, out: Any) -> None:
                     resource,
                     [],
                     None,
-                    [*[*[apiGroups], *[because_ for g_at, g in located((*rule_at, 'apiGroups'), apiGroups) for because_ in [*[g], *[get(FACTS['qgpu-roles'], 'misspelt')]]]], *[*[roles], *[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in ([*[get(g, 'group')], *[apiGroups]] if not member(get(g, 'group'), apiGroups) else [*[resource], *[get(g, 'resources')]])]]]],
+                    [*[*[apiGroups], *[because_ for g_at, g in located((*rule_at, 'apiGroups'), apiGroups) for because_ in [*[g], *[get(FACTS['qgpu-roles'], 'misspelt')]]]], *[*[roles], *[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in reason(s, [[*[get(g, 'group')], *[apiGroups]] if not member(get(g, 'group'), apiGroups) else None, [*[resource], *[get(g, 'resources')]] if not member(resource, get(g, 'resources')) else None])]]]],
                 ))
 
 

@@ -226,9 +226,10 @@ class _Parser:
         if self.kind != "name":
             raise self.error("expected a variable")
         var = self.advance()
+        start = self.before
         self.expect(",")
         if var in scope.variables:
-            raise self.error(f"the variable {var!r} is bound already", self.before)
+            raise self.error(f"the variable {var!r} is bound already", start)
         body = self.ternary(scope.bind(var))
         self.expect(")")
         return ir.Quantified(name, var, of, body)  # type: ignore[arg-type]
@@ -317,9 +318,9 @@ def _unquote(text: str) -> str:
 def unify(left: ir.Expr, right: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
     """Lets an integer constant stand beside a quantity, and a text constant beside a quantity or version."""
     types = {ir.type_of(left), ir.type_of(right)}
-    if "quantity" in types:
+    if "quantity" in types and "version" not in types:
         return _as_quantity(left), _as_quantity(right)
-    if "version" in types:
+    if "version" in types and not types & {"quantity", "integer"}:
         return _as_version(left), _as_version(right)
     return left, right
 
@@ -491,11 +492,11 @@ FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
     "param": lambda scope, name: ir.Param(_text_constant(name)),
     "fact": lambda scope, name: ir.Fact(_text_constant(name)),
     "quantity": lambda scope, of: _as_quantity(of),
-    "isQuantity": lambda scope, of: ir.Present(_as_quantity(of)),
+    "isQuantity": lambda scope, of: ir.Present(of if ir.type_of(of) == "quantity" else ir.QuantityOf(of)),
     "int": _integer,
     "isInt": lambda scope, of: ir.Present(_integer(scope, of)),
     "version": lambda scope, of: _as_version(of),
-    "isVersion": lambda scope, of: ir.Present(_as_version(of)),
+    "isVersion": lambda scope, of: ir.Present(of if ir.type_of(of) == "version" else ir.VersionOf(of)),
     "isText": _is("text"),
     "isNumber": _is("number"),
     "isBool": _is("bool"),

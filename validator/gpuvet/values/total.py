@@ -360,6 +360,17 @@ def text(value: Any) -> str:
             return str(value)
 
 
+def reason(subject: Any, reasons: list[list[Any] | None]) -> list[Any]:
+    """Of several reasons each of which is enough (None: it does not hold), the first that is decided, else the first."""
+    given = [values for values in reasons if values is not None]
+    return next((values for values in given if not undecided(values, subject.fragment)), given[0] if given else [])
+
+
+def undecided(values: list[Any], fragment: bool) -> bool:
+    """Whether one of the values is not known or, in a fragment, not there."""
+    return any(value is UNKNOWN or (fragment if value is None else placeholder(value)) for value in values)
+
+
 def pod_sum(pod: Any, key: Any) -> int | None:
     """Nanos of a resource key over a Pod as the scheduler counts it, limits standing in for absent requests; None when no
     container names the key. Containers and restartable init containers (sidecars) and overhead add up; an ordinary init
