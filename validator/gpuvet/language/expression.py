@@ -13,6 +13,7 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 from gpuvet.language import ir
+from gpuvet.values import total
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.quantity import NANOS, parse_quantity
 from gpuvet.values.version import parse_version
@@ -225,6 +226,8 @@ class _Parser:
     def macro(self, name: str, of: ir.Expr, scope: Scope) -> ir.Expr:
         if self.kind != "name":
             raise self.error("expected a variable")
+        if taken_by_printers(self.word):
+            raise self.error(f"a variable cannot be called {self.word!r}")
         var = self.advance()
         start = self.before
         self.expect(",")
@@ -309,6 +312,11 @@ class _Parser:
                 raise self.error(f"the definition of {name!r} is wrong here: {definition}", start)
             return definition
         raise self.error(f"unknown name {name!r}", start)
+
+
+def taken_by_printers(name: str) -> bool:
+    """Whether a variable of this name would hide what printed rules use: `s`, `p`, `out`, the operators."""
+    return name in ("s", "p", "out") or hasattr(total, name)
 
 
 def _unquote(text: str) -> str:
