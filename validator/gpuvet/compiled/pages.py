@@ -1592,6 +1592,85 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
             '            requests:\n'
             '              tke.cloud.tencent.com/qgpu-core: "30"\n'
             '              tke.cloud.tencent.com/qgpu-memory: "4"\n'),
+ 'KM006': ('let:\n'
+           "  value: asked('koordinator.sh/gpu-memory')\n"
+           "  spanned: asked('koordinator.sh/gpu.shared')\n"
+           '  meant: "isInt(value) && int(value) <= 1024 ? append(value, \'Gi\') : \'1Mi\'"\n'
+           'forbidden:\n'
+           "  that: quantity(value) > 0 && (quantity(value) < '1Mi' || (quantity(spanned) > 1 && int(quantity(value)) / "
+           'int(quantity(spanned)) < 1048576))\n'
+           '  at: value\n',
+           None,
+           None),
+ 'KM007': ("each: {who: asking('koordinator.sh/gpu-memory-ratio'), other: asking('koordinator.sh/gpu-memory')}\n"
+           'when: plain && bytes > 0 && ratios > 0 && refused\n'
+           'forbidden: {that: "true", at: ratio(who)}\n',
+           None,
+           None),
+ 'KM008': ("each: {who: asking('koordinator.sh/gpu.shared')}\n"
+           'when: cards > 0 && plain && !(bytes > 0) && !(ratios > 0) && refused\n'
+           'forbidden: {that: "true", at: shared(who)}\n',
+           None,
+           None),
+ 'KM009': ("each: {who: asking('koordinator.sh/gpu-core')}\n"
+           'when: cores > 0 && plain && !(cards > 0) && !(bytes > 0) && !(ratios > 0) && refused\n'
+           'forbidden: {that: "true", at: core(who)}\n',
+           None,
+           None),
+ 'KM010': ("each: {who: asking('metax-tech.com/sgpu')}\n"
+           'when: sgpu_pod && !(cores > 0) && !(gpus > 0) && (cards > 0 || bytes > 0 || ratios > 0)\n'
+           'forbidden: {that: "true", at: "asked(who, \'metax-tech.com/sgpu\')"}\n',
+           None,
+           None),
+ 'KM011': ('let:\n'
+           '  near: "(cores + cards - 1) / cards * cards <= 100 * cards ? (cores + cards - 1) / cards * cards : 100 * cards"\n'
+           "each: {who: asking('koordinator.sh/gpu-core'), other: asking('koordinator.sh/gpu.shared')}\n"
+           'when: >-\n'
+           '  cards > 0 && cores > 0 && (cores % cards > 0 || cores / cards > 100 || cores > 100 * cards) && plain\n'
+           '  && (bytes > 0) != (ratios > 0) && !(sgpu_pod && cards > 1) && refused\n'
+           'forbidden: {that: "true", at: core(who)}\n',
+           None,
+           None),
+ 'KM012': ('let:\n'
+           '  near: "(ratios + cards - 1) / cards * cards <= 100 * cards ? (ratios + cards - 1) / cards * cards : 100 * cards"\n'
+           "each: {who: asking('koordinator.sh/gpu-memory-ratio'), other: asking('koordinator.sh/gpu.shared')}\n"
+           'when: >-\n'
+           '  cards > 0 && ratios > 0 && (ratios % cards > 0 || ratios > 100 * cards) && plain && !(bytes > 0)\n'
+           '  && !(sgpu_pod && cards > 1) && refused\n'
+           'forbidden: {that: "true", at: ratio(who)}\n',
+           None,
+           None),
+ 'KM013': ('let:\n'
+           '  many: int(podSum(k))\n'
+           '  legal_many: "k == \'koordinator.sh/gpu-core\' && ratios > 0 ? (ratios > 100 && ratios % 100 == 0 ? ratios : 100) :\n'
+           '    k == \'koordinator.sh/gpu-core\' ? 100 : (many + 99) / 100 * 100"\n'
+           'each:\n'
+           '  k: "[\'koordinator.sh/gpu\', \'koordinator.sh/gpu-core\', \'koordinator.sh/gpu-memory-ratio\']"\n'
+           '  who: asking(k)\n'
+           'when: >-\n'
+           '  (gpus > 100 || cores > 100 || ratios > 100) && !(cards > 0) && !wrapped && !vendor_cards && !npus && !(bytes > 0 && ratios > '
+           '0)\n'
+           '  && (gpus > 0 || bytes > 0 || ratios > 0) && many > 100\n'
+           "  && (many % 100 > 0 || (k == 'koordinator.sh/gpu-core' && !(ratios > 100 && ratios % 100 > 0) && cores > 100 * "
+           'by_ratio(ratios))) && refused\n'
+           'forbidden: {that: "true", at: "asked(who, k)"}\n',
+           None,
+           None),
+ 'KM014': ('each:\n'
+           '  k: "[\'nvidia.com/gpu\', \'amd.com/gpu\', \'dcu.com/gpu\']"\n'
+           '  who: asking(k)\n'
+           '  other: "first(containers().filter(c, any_amount(c) || any_npu(c) || (k != \'nvidia.com/gpu\' && quantity(asked(c, '
+           "'nvidia.com/gpu')) > 0)\n"
+           '    || (k == \'dcu.com/gpu\' && quantity(asked(c, \'amd.com/gpu\')) > 0)))"\n'
+           "when: shares || scheduler == 'koord-scheduler'\n"
+           'forbidden: {that: "true", at: "asked(who, k)"}\n',
+           None,
+           None),
+ 'KM015': ("each: {who: asking('koordinator.sh/gpu')}\n"
+           'when: wrapped && !vendor_cards && !accepted && (hooked || hooked_old)\n'
+           'forbidden: {that: "true", at: gpu(who)}\n',
+           None,
+           None),
  'KM032': ('each: {device: self.spec.devices, condition: device.conditions}\nformat: {value: condition.lastTransitionTime, is: rfc3339}\n',
            'apiVersion: scheduling.koordinator.sh/v1alpha1\n'
            'kind: Device\n'
@@ -1651,6 +1730,45 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '          status: "True"\n'
            '          type: Healthy\n'
            'status: {}\n'),
+ 'KM055': ('each: {who: "first(pod.spec.containers.filter(c, has(core(c)) && !has(shared(c))))"}\n'
+           'when: hooks && !wrapped && !vendor_cards && !accepted && hooked && !hooked_old\n'
+           'forbidden: {that: "true", at: core(who)}\n',
+           None,
+           None),
+ 'KM061': ('each: {who: "first(containers().filter(c, any_npu(c)))"}\n'
+           "when: npus && !wrapped && !vendor_cards && (shares || scheduler == 'koord-scheduler') && refused\n"
+           'forbidden: {that: "true", at: npu_value(who)}\n',
+           None,
+           None),
+ 'KM104': ('let: {many: int(podSum(k))}\n'
+           'each:\n'
+           '  k: "[\'koordinator.sh/rdma\', \'koordinator.sh/fpga\']"\n'
+           '  who: asking(k)\n'
+           'forbidden: {that: many > 100 && many % 100 > 0, at: "asked(who, k)"}\n',
+           None,
+           None),
+ 'KM105': ('each:\n'
+           "  who: asking('koordinator.sh/gpu')\n"
+           '  other: first(containers().filter(c, has(shared(c)) || has(core(c)) || has(ratio(c)) || has(memory(c)) || any_npu(c)))\n'
+           'when: wrapped && !vendor_cards && refused\n'
+           'forbidden: {that: "true", at: gpu(who)}\n',
+           None,
+           None),
+ 'KM106': ('each: {who: "first(pod.spec.containers.filter(c, any_key(c) && (!has(shared(c)) || has(gpu(c)))))"}\n'
+           'when: hooks && !wrapped && !vendor_cards && !accepted && hooked_old\n'
+           'forbidden: {that: "true", at: any_value(who)}\n',
+           None,
+           None),
+ 'KM107': ('each: {who: "first(pod.spec.containers.filter(c, any_key(c) && (!has(shared(c)) || has(gpu(c)))))"}\n'
+           'when: hooks && accepted && !hooked && !hooked_old\n'
+           'forbidden: {that: "true", at: any_value(who)}\n',
+           None,
+           None),
+ 'KM155': ('each: {who: "first(pod.spec.containers.filter(c, has(core(c)) && !has(shared(c))))"}\n'
+           'when: hooks && !wrapped && !vendor_cards && !accepted && hooked && !hooked_old\n'
+           'forbidden: {that: "true", at: core(who)}\n',
+           None,
+           None),
  'PL078': ('let:\n'
            '  named: >-\n'
            "    usages.filter(u, u in tolerated_pools || u in preferred_pools || u == 'hybrid' && (tolerations.exists(t,\n"

@@ -17,20 +17,21 @@ def VJ096(s: Any, p: Any, out: Any) -> None:
     spec = get(object_, 'spec')
     spec_ = (get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec)
     tasks = get(spec_, 'tasks')
-    minAvailable = get(spec_, 'minAvailable')
-    value = [integer(get(t, 'replicas')) for t in items(tasks)]
-    value_ = total(value)
-    if (lt(0, size(tasks)) and lt(value_, integer(minAvailable))):
-        out((
-            (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'minAvailable'),
-            False,
-            say('minAvailable ', text(minAvailable), ' is above the ', text(value_), ' replicas of all tasks'),
-            say('at most ', text(value_), '; a task without replicas has none'),
-            minAvailable,
-            [],
-            (say('lower minAvailable to ', (text(value_) if lt(0, value_) else text(None)), ', or give the tasks more replicas'), False, (('set', (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'minAvailable'), (value_ if lt(0, value_) else None)), )),
-            [*[tasks], *[*[minAvailable], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'replicas')]]]]],
-        ))
+    if lt(0, size(tasks)):
+        minAvailable = get(spec_, 'minAvailable')
+        value = [integer(get(t, 'replicas')) for t in items(tasks)]
+        value_ = total(value)
+        if lt(value_, integer(minAvailable)):
+            out((
+                (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'minAvailable'),
+                False,
+                say('minAvailable ', text(minAvailable), ' is above the ', text(value_), ' replicas of all tasks'),
+                say('at most ', text(value_), '; a task without replicas has none'),
+                minAvailable,
+                [],
+                (say('lower minAvailable to ', (text(value_) if lt(0, value_) else text(None)), ', or give the tasks more replicas'), False, (('set', (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'minAvailable'), (value_ if lt(0, value_) else None)), )),
+                [*[tasks], *[*[minAvailable], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'replicas')]]]]],
+            ))
 
 
 def VJ105(s: Any, p: Any, out: Any) -> None:
@@ -39,21 +40,22 @@ def VJ105(s: Any, p: Any, out: Any) -> None:
     spec = get(object_, 'spec')
     for task_at, task in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), get((get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec), 'tasks')):
         replicas = get(task, 'replicas')
-        minAvailable = get(task, 'minAvailable')
         replicas_number = integer(replicas)
         has_replicas_number = (replicas_number is not None)
-        replicas_number_ = (replicas_number if has_replicas_number else 0)
-        if (((not (replicas is not None)) or has_replicas_number) and lt(replicas_number_, integer(minAvailable))):
-            out((
-                (*task_at, 'minAvailable'),
-                False,
-                say('minAvailable ', text(minAvailable), ' of the task is above its ', text(replicas_number_), ' replicas'),
-                say('at most ', text(replicas_number_)),
-                minAvailable,
-                [((*task_at, 'replicas'), say('replicas of the task: ', text(replicas_number_)))],
-                (say('lower minAvailable to ', (text(replicas_number_) if lt(0, replicas_number_) else text(None)), ', or raise replicas'), False, (('set', (*task_at, 'minAvailable'), (replicas_number_ if lt(0, replicas_number_) else None)), )),
-                [*[replicas], *[*[minAvailable], *([replicas] if has_replicas_number else [replicas])]],
-            ))
+        if ((not (replicas is not None)) or has_replicas_number):
+            minAvailable = get(task, 'minAvailable')
+            replicas_number_ = (replicas_number if has_replicas_number else 0)
+            if lt(replicas_number_, integer(minAvailable)):
+                out((
+                    (*task_at, 'minAvailable'),
+                    False,
+                    say('minAvailable ', text(minAvailable), ' of the task is above its ', text(replicas_number_), ' replicas'),
+                    say('at most ', text(replicas_number_)),
+                    minAvailable,
+                    [((*task_at, 'replicas'), say('replicas of the task: ', text(replicas_number_)))],
+                    (say('lower minAvailable to ', (text(replicas_number_) if lt(0, replicas_number_) else text(None)), ', or raise replicas'), False, (('set', (*task_at, 'minAvailable'), (replicas_number_ if lt(0, replicas_number_) else None)), )),
+                    [*[replicas], *[*[minAvailable], *([replicas] if has_replicas_number else [replicas])]],
+                ))
 
 
 def VJ106(s: Any, p: Any, out: Any) -> None:
@@ -101,17 +103,18 @@ def VJ108(s: Any, p: Any, out: Any) -> None:
     spec = get(object_, 'spec')
     spec_ = (get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec)
     tasks = get(spec_, 'tasks')
-    if ((is_type(tasks, 'list') or ((not (tasks is not None)) and (get(spec_, 'minAvailable') is not None) and ((get(spec_, 'schedulerName') is not None) or (get(spec_, 'policies') is not None) or (get(spec_, 'plugins') is not None) or (get(spec_, 'queue') is not None)))) and equal(size(tasks), 0)):
-        out((
-            (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'),
-            False,
-            'the Job has no task',
-            'one task or more under tasks',
-            tasks,
-            [],
-            None,
-            [*reason(s, [[tasks] if is_type(tasks, 'list') else None, [*[tasks], *[get(spec_, 'minAvailable')], *reason(s, [[get(spec_, 'schedulerName')] if (get(spec_, 'schedulerName') is not None) else None, [get(spec_, 'policies')] if (get(spec_, 'policies') is not None) else None, [get(spec_, 'plugins')] if (get(spec_, 'plugins') is not None) else None, [get(spec_, 'queue')] if (get(spec_, 'queue') is not None) else None])] if ((not (tasks is not None)) and (get(spec_, 'minAvailable') is not None) and ((get(spec_, 'schedulerName') is not None) or (get(spec_, 'policies') is not None) or (get(spec_, 'plugins') is not None) or (get(spec_, 'queue') is not None))) else None]), *[tasks]],
-        ))
+    if (is_type(tasks, 'list') or ((not (tasks is not None)) and (get(spec_, 'minAvailable') is not None) and ((get(spec_, 'schedulerName') is not None) or (get(spec_, 'policies') is not None) or (get(spec_, 'plugins') is not None) or (get(spec_, 'queue') is not None)))):
+        if equal(size(tasks), 0):
+            out((
+                (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'),
+                False,
+                'the Job has no task',
+                'one task or more under tasks',
+                tasks,
+                [],
+                None,
+                [*reason(s, [[tasks] if is_type(tasks, 'list') else None, [*[tasks], *[get(spec_, 'minAvailable')], *reason(s, [[get(spec_, 'schedulerName')] if (get(spec_, 'schedulerName') is not None) else None, [get(spec_, 'policies')] if (get(spec_, 'policies') is not None) else None, [get(spec_, 'plugins')] if (get(spec_, 'plugins') is not None) else None, [get(spec_, 'queue')] if (get(spec_, 'queue') is not None) else None])] if ((not (tasks is not None)) and (get(spec_, 'minAvailable') is not None) and ((get(spec_, 'schedulerName') is not None) or (get(spec_, 'policies') is not None) or (get(spec_, 'plugins') is not None) or (get(spec_, 'queue') is not None))) else None]), *[tasks]],
+            ))
 
 
 def VJ109(s: Any, p: Any, out: Any) -> None:
@@ -122,20 +125,22 @@ def VJ109(s: Any, p: Any, out: Any) -> None:
     tasks = get(spec_, 'tasks')
     for task_at, task in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks):
         name = get(task, 'name')
-        value = [t for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (lt(integer(t_at[-1]), integer(task_at[-1])) and equal(get(t, 'name'), name))]
-        value_ = lt(0, size(value))
-        value__ = [t for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) and matches(name, 'default(0|[1-9][0-9]{0,8})') and equal(integer(get(split(name, 'default'), 1)), integer(t_at[-1])))]
-        if ((is_type(name, 'text') and (not equal(name, ''))) and (value_ or lt(0, size(value__)))):
-            out((
-                (*task_at, 'name'),
-                False,
-                say('two tasks are called ', text(name)),
-                'a name of its own for each task; one without a name is called default and its index',
-                name,
-                [(((*place_of([(t_at, t) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (lt(integer(t_at[-1]), integer(task_at[-1])) and equal(get(t, 'name'), name))], 0), 'name') if value_ else place_of([(t_at, t) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) and matches(name, 'default(0|[1-9][0-9]{0,8})') and equal(integer(get(split(name, 'default'), 1)), integer(t_at[-1])))], 0)), say('the other ', text(name)))],
-                None,
-                [*[*[name], *[name]], *reason(s, [[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[name]]]] if value_ else None, [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[get(t, 'name')], *[get(t, 'name')]], *[name], *[get(split(name, 'default'), 1)]]]] if lt(0, size(value__)) else None])],
-            ))
+        if is_type(name, 'text'):
+            if (not equal(name, '')):
+                value = [t for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (lt(integer(t_at[-1]), integer(task_at[-1])) and equal(get(t, 'name'), name))]
+                value_ = lt(0, size(value))
+                value__ = [t for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) and matches(name, 'default(0|[1-9][0-9]{0,8})') and equal(integer(get(split(name, 'default'), 1)), integer(t_at[-1])))]
+                if (value_ or lt(0, size(value__))):
+                    out((
+                        (*task_at, 'name'),
+                        False,
+                        say('two tasks are called ', text(name)),
+                        'a name of its own for each task; one without a name is called default and its index',
+                        name,
+                        [(((*place_of([(t_at, t) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (lt(integer(t_at[-1]), integer(task_at[-1])) and equal(get(t, 'name'), name))], 0), 'name') if value_ else place_of([(t_at, t) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) and matches(name, 'default(0|[1-9][0-9]{0,8})') and equal(integer(get(split(name, 'default'), 1)), integer(t_at[-1])))], 0)), say('the other ', text(name)))],
+                        None,
+                        [*[*[name], *[name]], *reason(s, [[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[name]]]] if value_ else None, [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[get(t, 'name')], *[get(t, 'name')]], *[name], *[get(split(name, 'default'), 1)]]]] if lt(0, size(value__)) else None])],
+                    ))
 
 
 def VJ110(s: Any, p: Any, out: Any) -> None:
@@ -144,17 +149,19 @@ def VJ110(s: Any, p: Any, out: Any) -> None:
     spec = get(object_, 'spec')
     for task_at, task in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), get((get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec), 'tasks')):
         name = get(task, 'name')
-        if ((not equal(name, '')) and ((name is not None) and ((not matches(name, '[a-z0-9]([-a-z0-9]*[a-z0-9])?')) or lt(63, size(name))))):
-            out((
-                (*task_at, 'name'),
-                False,
-                say('the task is called ', text(name), ', which is no DNS label'),
-                "a DNS label: lower-case letters, digits and '-', at most 63 characters",
-                name,
-                [],
-                (say('write ', text(lower(name))), False, (('set', (*task_at, 'name'), (lower(name) if matches(lower(name), '[a-z0-9]([-a-z0-9]*[a-z0-9])?') else None)), )),
-                [*[name], *[*[name], *[name]]],
-            ))
+        if (not equal(name, '')):
+            if (name is not None):
+                if ((not matches(name, '[a-z0-9]([-a-z0-9]*[a-z0-9])?')) or lt(63, size(name))):
+                    out((
+                        (*task_at, 'name'),
+                        False,
+                        say('the task is called ', text(name), ', which is no DNS label'),
+                        "a DNS label: lower-case letters, digits and '-', at most 63 characters",
+                        name,
+                        [],
+                        (say('write ', text(lower(name))), False, (('set', (*task_at, 'name'), (lower(name) if matches(lower(name), '[a-z0-9]([-a-z0-9]*[a-z0-9])?') else None)), )),
+                        [*[name], *[*[name], *[name]]],
+                    ))
 
 
 def VJ097(s: Any, p: Any, out: Any) -> None:
@@ -190,18 +197,19 @@ def VJ111(s: Any, p: Any, out: Any) -> None:
     tasks = get((get(jobTemplate, 'spec') if value else spec), 'tasks')
     for holder_at, holder in ([*[(h_at, h) for h_at, h in located((*('object',), 'spec', 'jobTemplate'), jobTemplate) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)] if value else [*[(h_at, h) for h_at, h in located(('object',), object_) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]):
         for policy_at, policy in located((*holder_at, 'policies'), get(holder, 'policies')):
-            exitCode = get(policy, 'exitCode')
-            if (equal(size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))]), 0) and equal(exitCode, 0)):
-                out((
-                    (*policy_at, 'exitCode'),
-                    False,
-                    'an exitCode policy cannot be of 0',
-                    'any exit code but 0; for success, event TaskCompleted',
-                    exitCode,
-                    [],
-                    None,
-                    [*[get(policy, 'events')], *[exitCode]],
-                ))
+            if equal(size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))]), 0):
+                exitCode = get(policy, 'exitCode')
+                if equal(exitCode, 0):
+                    out((
+                        (*policy_at, 'exitCode'),
+                        False,
+                        'an exitCode policy cannot be of 0',
+                        'any exit code but 0; for success, event TaskCompleted',
+                        exitCode,
+                        [],
+                        None,
+                        [*[get(policy, 'events')], *[exitCode]],
+                    ))
 
 
 def VJ112(s: Any, p: Any, out: Any) -> None:
@@ -214,19 +222,20 @@ def VJ112(s: Any, p: Any, out: Any) -> None:
     for holder_at, holder in ([*[(h_at, h) for h_at, h in located((*('object',), 'spec', 'jobTemplate'), jobTemplate) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)] if value else [*[(h_at, h) for h_at, h in located(('object',), object_) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]):
         policies = get(holder, 'policies')
         for policy_at, policy in located((*holder_at, 'policies'), policies):
-            for event_at, event in [*[(e_at, e) for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *located((*policy_at, 'events'), get(policy, 'events'))]:
-                value_ = [o for o_at, o in located((*holder_at, 'policies'), policies) if (lt(integer(o_at[-1]), integer(policy_at[-1])) and (equal(get(o, 'event'), event) or member(event, get(o, 'events'))))]
-                if ((not (get(policy, 'exitCode') is not None)) and lt(0, size(value_))):
-                    out((
-                        event_at,
-                        False,
-                        say('event ', text(event), ' stands in two policies of one list'),
-                        'each event in one policy',
-                        event,
-                        [(place_of([(o_at, o) for o_at, o in located((*holder_at, 'policies'), policies) if (lt(integer(o_at[-1]), integer(policy_at[-1])) and (equal(get(o, 'event'), event) or member(event, get(o, 'events'))))], 0), say('the other policy for ', text(event)))],
-                        ('keep one of the two policies', False, ()),
-                        [*[get(policy, 'exitCode')], *[*[policies], *[because_ for o_at, o in located((*holder_at, 'policies'), policies) for because_ in [*[*[get(o, 'event')], *[event]], *[*[event], *[get(o, 'events')]]]]]],
-                    ))
+            if (not (get(policy, 'exitCode') is not None)):
+                for event_at, event in [*[(e_at, e) for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *located((*policy_at, 'events'), get(policy, 'events'))]:
+                    value_ = [o for o_at, o in located((*holder_at, 'policies'), policies) if (lt(integer(o_at[-1]), integer(policy_at[-1])) and (equal(get(o, 'event'), event) or member(event, get(o, 'events'))))]
+                    if lt(0, size(value_)):
+                        out((
+                            event_at,
+                            False,
+                            say('event ', text(event), ' stands in two policies of one list'),
+                            'each event in one policy',
+                            event,
+                            [(place_of([(o_at, o) for o_at, o in located((*holder_at, 'policies'), policies) if (lt(integer(o_at[-1]), integer(policy_at[-1])) and (equal(get(o, 'event'), event) or member(event, get(o, 'events'))))], 0), say('the other policy for ', text(event)))],
+                            ('keep one of the two policies', False, ()),
+                            [*[get(policy, 'exitCode')], *[*[policies], *[because_ for o_at, o in located((*holder_at, 'policies'), policies) for because_ in [*[*[get(o, 'event')], *[event]], *[*[event], *[get(o, 'events')]]]]]],
+                        ))
 
 
 def VJ113(s: Any, p: Any, out: Any) -> None:
@@ -240,18 +249,21 @@ def VJ113(s: Any, p: Any, out: Any) -> None:
         policies = get(holder, 'policies')
         for policy_at, policy in located((*holder_at, 'policies'), policies):
             exitCode = get(policy, 'exitCode')
-            value_ = [o for o_at, o in located((*holder_at, 'policies'), policies) if (lt(integer(o_at[-1]), integer(policy_at[-1])) and equal(get(o, 'exitCode'), exitCode))]
-            if (((exitCode is not None) and (not equal(exitCode, 0)) and equal(size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))]), 0)) and lt(0, size(value_))):
-                out((
-                    (*policy_at, 'exitCode'),
-                    False,
-                    say('exit code ', text(exitCode), ' stands in two policies of one list'),
-                    'each exit code in one policy',
-                    exitCode,
-                    [((*place_of([(o_at, o) for o_at, o in located((*holder_at, 'policies'), policies) if (lt(integer(o_at[-1]), integer(policy_at[-1])) and equal(get(o, 'exitCode'), exitCode))], 0), 'exitCode'), say('the other policy for ', text(exitCode)))],
-                    ('keep one of the two policies', False, ()),
-                    [*[*[exitCode], *[exitCode], *[get(policy, 'events')]], *[*[policies], *[because_ for o_at, o in located((*holder_at, 'policies'), policies) for because_ in [*[get(o, 'exitCode')], *[exitCode]]]]],
-                ))
+            if (exitCode is not None):
+                if (not equal(exitCode, 0)):
+                    if equal(size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))]), 0):
+                        value_ = [o for o_at, o in located((*holder_at, 'policies'), policies) if (lt(integer(o_at[-1]), integer(policy_at[-1])) and equal(get(o, 'exitCode'), exitCode))]
+                        if lt(0, size(value_)):
+                            out((
+                                (*policy_at, 'exitCode'),
+                                False,
+                                say('exit code ', text(exitCode), ' stands in two policies of one list'),
+                                'each exit code in one policy',
+                                exitCode,
+                                [((*place_of([(o_at, o) for o_at, o in located((*holder_at, 'policies'), policies) if (lt(integer(o_at[-1]), integer(policy_at[-1])) and equal(get(o, 'exitCode'), exitCode))], 0), 'exitCode'), say('the other policy for ', text(exitCode)))],
+                                ('keep one of the two policies', False, ()),
+                                [*[*[exitCode], *[exitCode], *[get(policy, 'events')]], *[*[policies], *[because_ for o_at, o in located((*holder_at, 'policies'), policies) for because_ in [*[get(o, 'exitCode')], *[exitCode]]]]],
+                            ))
 
 
 def VJ114(s: Any, p: Any, out: Any) -> None:
@@ -263,19 +275,20 @@ def VJ114(s: Any, p: Any, out: Any) -> None:
     tasks = get((get(jobTemplate, 'spec') if value else spec), 'tasks')
     for holder_at, holder in ([*[(h_at, h) for h_at, h in located((*('object',), 'spec', 'jobTemplate'), jobTemplate) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)] if value else [*[(h_at, h) for h_at, h in located(('object',), object_) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]):
         policies = get(holder, 'policies')
-        for policy_at, policy in located((*holder_at, 'policies'), policies):
-            for event_at, event in [*[(e_at, e) for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *located((*policy_at, 'events'), get(policy, 'events'))]:
-                if (equal(event, '*') and any((((get(o, 'event') is not None) and (not member(get(o, 'event'), ('', '*')))) or any((not equal(x, '*')) for x in items(get(o, 'events')))) for o in items(policies))):
-                    out((
-                        event_at,
-                        False,
-                        "'*' stands beside other events of the list",
-                        "'*' alone, or events by name; exitCode policies may stand beside",
-                        event,
-                        [],
-                        ("name the events instead of '*', or drop the others", False, ()),
-                        [*[event], *[*[policies], *[because_ for o_at, o in located((*holder_at, 'policies'), policies) if (((get(o, 'event') is not None) and (not member(get(o, 'event'), ('', '*')))) or any((not equal(x, '*')) for x in items(get(o, 'events')))) for because_ in reason(s, [[*[get(o, 'event')], *[get(o, 'event')]] if ((get(o, 'event') is not None) and (not member(get(o, 'event'), ('', '*')))) else None, [*[get(o, 'events')], *[because_ for x_at, x in located((*o_at, 'events'), get(o, 'events')) if (not equal(x, '*')) for because_ in [x]]] if any((not equal(x, '*')) for x in items(get(o, 'events'))) else None])]]],
-                    ))
+        if any((((get(o, 'event') is not None) and (not member(get(o, 'event'), ('', '*')))) or any((not equal(x, '*')) for x in items(get(o, 'events')))) for o in items(policies)):
+            for policy_at, policy in located((*holder_at, 'policies'), policies):
+                for event_at, event in [*[(e_at, e) for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *located((*policy_at, 'events'), get(policy, 'events'))]:
+                    if equal(event, '*'):
+                        out((
+                            event_at,
+                            False,
+                            "'*' stands beside other events of the list",
+                            "'*' alone, or events by name; exitCode policies may stand beside",
+                            event,
+                            [],
+                            ("name the events instead of '*', or drop the others", False, ()),
+                            [*[event], *[*[policies], *[because_ for o_at, o in located((*holder_at, 'policies'), policies) if (((get(o, 'event') is not None) and (not member(get(o, 'event'), ('', '*')))) or any((not equal(x, '*')) for x in items(get(o, 'events')))) for because_ in reason(s, [[*[get(o, 'event')], *[get(o, 'event')]] if ((get(o, 'event') is not None) and (not member(get(o, 'event'), ('', '*')))) else None, [*[get(o, 'events')], *[because_ for x_at, x in located((*o_at, 'events'), get(o, 'events')) if (not equal(x, '*')) for because_ in [x]]] if any((not equal(x, '*')) for x in items(get(o, 'events'))) else None])]]],
+                        ))
 
 
 def VJ115(s: Any, p: Any, out: Any) -> None:
@@ -333,18 +346,22 @@ def VJ117(s: Any, p: Any, out: Any) -> None:
     tasks = get((get(jobTemplate, 'spec') if value else spec), 'tasks')
     for holder_at, holder in ([*[(h_at, h) for h_at, h in located((*('object',), 'spec', 'jobTemplate'), jobTemplate) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)] if value else [*[(h_at, h) for h_at, h in located(('object',), object_) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]):
         for policy_at, policy in located((*holder_at, 'policies'), get(holder, 'policies')):
-            action = get(policy, 'action')
-            if ((lt(0, size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))])) and (not (get(policy, 'exitCode') is not None)) and (action is not None) and (not equal(action, ''))) and (not member(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob')))):
-                out((
-                    (*policy_at, 'action'),
-                    False,
-                    say('action ', text(action), ' is none that a policy can take'),
-                    say('one of ', text(('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))),
-                    action,
-                    [],
-                    (say('write ', text(nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob')))), False, (('set', (*policy_at, 'action'), nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))), )),
-                    [*[*[get(policy, 'events')], *[get(policy, 'exitCode')], *[action], *[action]], *[action]],
-                ))
+            if lt(0, size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))])):
+                if (not (get(policy, 'exitCode') is not None)):
+                    action = get(policy, 'action')
+                    if (action is not None):
+                        if (not equal(action, '')):
+                            if (not member(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))):
+                                out((
+                                    (*policy_at, 'action'),
+                                    False,
+                                    say('action ', text(action), ' is none that a policy can take'),
+                                    say('one of ', text(('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))),
+                                    action,
+                                    [],
+                                    (say('write ', text(nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob')))), False, (('set', (*policy_at, 'action'), nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))), )),
+                                    [*[*[get(policy, 'events')], *[get(policy, 'exitCode')], *[action], *[action]], *[action]],
+                                ))
 
 
 def VJ118(s: Any, p: Any, out: Any) -> None:
@@ -357,20 +374,22 @@ def VJ118(s: Any, p: Any, out: Any) -> None:
     for holder_at, holder in ([*[(h_at, h) for h_at, h in located((*('object',), 'spec', 'jobTemplate'), jobTemplate) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)] if value else [*[(h_at, h) for h_at, h in located(('object',), object_) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]):
         for policy_at, policy in located((*holder_at, 'policies'), get(holder, 'policies')):
             events = get(policy, 'events')
-            action = get(policy, 'action')
             value_ = [e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))]
             value__ = [*value_, *items(events)]
-            if ((lt(0, size(value__)) and (not (get(policy, 'exitCode') is not None))) and ((not (action is not None)) or equal(action, ''))):
-                out((
-                    (*policy_at, 'action'),
-                    False,
-                    say('the policy for ', text(value__), ' has no action'),
-                    say('action, one of ', text(('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))),
-                    action,
-                    [],
-                    None,
-                    [*[*[events], *[get(policy, 'exitCode')]], *[action]],
-                ))
+            if lt(0, size(value__)):
+                if (not (get(policy, 'exitCode') is not None)):
+                    action = get(policy, 'action')
+                    if ((not (action is not None)) or equal(action, '')):
+                        out((
+                            (*policy_at, 'action'),
+                            False,
+                            say('the policy for ', text(value__), ' has no action'),
+                            say('action, one of ', text(('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))),
+                            action,
+                            [],
+                            None,
+                            [*[*[events], *[get(policy, 'exitCode')]], *[action]],
+                        ))
 
 
 def VJ119(s: Any, p: Any, out: Any) -> None:
@@ -382,18 +401,20 @@ def VJ119(s: Any, p: Any, out: Any) -> None:
     tasks = get((get(jobTemplate, 'spec') if value else spec), 'tasks')
     for holder_at, holder in ([*[(h_at, h) for h_at, h in located((*('object',), 'spec', 'jobTemplate'), jobTemplate) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)] if value else [*[(h_at, h) for h_at, h in located(('object',), object_) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]):
         for policy_at, policy in located((*holder_at, 'policies'), get(holder, 'policies')):
-            action = get(policy, 'action')
-            if (((get(policy, 'exitCode') is not None) and equal(size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))]), 0)) and (not member(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob')))):
-                out((
-                    (*policy_at, 'action'),
-                    False,
-                    say(('the action of the exitCode policy is none that a policy can take' if (action is not None) else 'the exitCode policy has no action')),
-                    say('one of ', text(('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))),
-                    action,
-                    [],
-                    (say('write ', text(nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob')))), False, (('set', (*policy_at, 'action'), nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))), )),
-                    [*[*[get(policy, 'exitCode')], *[get(policy, 'events')]], *[action]],
-                ))
+            if (get(policy, 'exitCode') is not None):
+                if equal(size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))]), 0):
+                    action = get(policy, 'action')
+                    if (not member(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))):
+                        out((
+                            (*policy_at, 'action'),
+                            False,
+                            say(('the action of the exitCode policy is none that a policy can take' if (action is not None) else 'the exitCode policy has no action')),
+                            say('one of ', text(('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))),
+                            action,
+                            [],
+                            (say('write ', text(nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob')))), False, (('set', (*policy_at, 'action'), nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))), )),
+                            [*[*[get(policy, 'exitCode')], *[get(policy, 'events')]], *[action]],
+                        ))
 
 
 def VJ120(s: Any, p: Any, out: Any) -> None:
@@ -406,17 +427,18 @@ def VJ120(s: Any, p: Any, out: Any) -> None:
     for holder_at, holder in ([*[(h_at, h) for h_at, h in located((*('object',), 'spec', 'jobTemplate'), jobTemplate) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)] if value else [*[(h_at, h) for h_at, h in located(('object',), object_) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]):
         for policy_at, policy in located((*holder_at, 'policies'), get(holder, 'policies')):
             timeout = get(policy, 'timeout')
-            if ((timeout is not None) and (not matches(timeout, '[+-]?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+|[+-]?0'))):
-                out((
-                    (*policy_at, 'timeout'),
-                    False,
-                    say('timeout is ', text(timeout), ', which is no duration'),
-                    'a Go duration such as 300s, 5m or 1h30m',
-                    timeout,
-                    [],
-                    ('add the unit, such as s, m or h', False, ()),
-                    [*[timeout], *[timeout]],
-                ))
+            if (timeout is not None):
+                if (not matches(timeout, '[+-]?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+|[+-]?0')):
+                    out((
+                        (*policy_at, 'timeout'),
+                        False,
+                        say('timeout is ', text(timeout), ', which is no duration'),
+                        'a Go duration such as 300s, 5m or 1h30m',
+                        timeout,
+                        [],
+                        ('add the unit, such as s, m or h', False, ()),
+                        [*[timeout], *[timeout]],
+                    ))
 
 
 def VJ098(s: Any, p: Any, out: Any) -> None:
@@ -424,18 +446,19 @@ def VJ098(s: Any, p: Any, out: Any) -> None:
     object_ = s.object
     spec = get(object_, 'spec')
     for policy_at, policy in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'policies'), get((get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec), 'policies')):
-        action = get(policy, 'action')
-        if (member('Unknown', [*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))]) and member(action, ('RestartTask', 'RestartPod', 'RestartPartition'))):
-            out((
-                (*policy_at, 'action'),
-                False,
-                say(text(action), " does not work beside the Job's event Unknown"),
-                'RestartJob, AbortJob or TerminateJob',
-                action,
-                [],
-                ('write RestartJob', False, ()),
-                [*[get(policy, 'events')], *[action]],
-            ))
+        if member('Unknown', [*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))]):
+            action = get(policy, 'action')
+            if member(action, ('RestartTask', 'RestartPod', 'RestartPartition')):
+                out((
+                    (*policy_at, 'action'),
+                    False,
+                    say(text(action), " does not work beside the Job's event Unknown"),
+                    'RestartJob, AbortJob or TerminateJob',
+                    action,
+                    [],
+                    ('write RestartJob', False, ()),
+                    [*[get(policy, 'events')], *[action]],
+                ))
 
 
 def VJ121(s: Any, p: Any, out: Any) -> None:
@@ -447,18 +470,19 @@ def VJ121(s: Any, p: Any, out: Any) -> None:
     tasks = get((get(jobTemplate, 'spec') if value else spec), 'tasks')
     for holder_at, holder in ([*[(h_at, h) for h_at, h in located((*('object',), 'spec', 'jobTemplate'), jobTemplate) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)] if value else [*[(h_at, h) for h_at, h in located(('object',), object_) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]):
         for policy_at, policy in located((*holder_at, 'policies'), get(holder, 'policies')):
-            for event_at, event in [*[(e_at, e) for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *located((*policy_at, 'events'), get(policy, 'events'))]:
-                if (equal(event, 'PodPending') and (not (get(policy, 'timeout') is not None))):
-                    out((
-                        event_at,
-                        False,
-                        'the policy for PodPending has no timeout',
-                        'timeout, such as 10m',
-                        event,
-                        [],
-                        ('add timeout, such as 10m', False, ()),
-                        [*[event], *[get(policy, 'timeout')]],
-                    ))
+            if (not (get(policy, 'timeout') is not None)):
+                for event_at, event in [*[(e_at, e) for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *located((*policy_at, 'events'), get(policy, 'events'))]:
+                    if equal(event, 'PodPending'):
+                        out((
+                            event_at,
+                            False,
+                            'the policy for PodPending has no timeout',
+                            'timeout, such as 10m',
+                            event,
+                            [],
+                            ('add timeout, such as 10m', False, ()),
+                            [*[event], *[get(policy, 'timeout')]],
+                        ))
 
 
 def VJ122(s: Any, p: Any, out: Any) -> None:
@@ -468,19 +492,21 @@ def VJ122(s: Any, p: Any, out: Any) -> None:
     spec_ = (get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec)
     tasks = get(spec_, 'tasks')
     value = size(tasks)
-    for policy_at, policy in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'policies'), get(spec_, 'policies')):
-        for event_at, event in [*[(e_at, e) for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *located((*policy_at, 'events'), get(policy, 'events'))]:
-            if ((equal(event, 'TaskCompleted') and equal(get(policy, 'action'), 'CompleteJob')) and lt(1, value)):
-                out((
-                    event_at,
-                    False,
-                    say('whichever of the ', text(value), ' tasks completes first ends the Job'),
-                    'the policy at the one task whose end is the end of the Job',
-                    event,
-                    [],
-                    ('move the policy to the policies of that task, usually the master', False, ()),
-                    [*[*[event], *[get(policy, 'action')]], *[tasks]],
-                ))
+    if lt(1, value):
+        for policy_at, policy in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'policies'), get(spec_, 'policies')):
+            if equal(get(policy, 'action'), 'CompleteJob'):
+                for event_at, event in [*[(e_at, e) for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *located((*policy_at, 'events'), get(policy, 'events'))]:
+                    if equal(event, 'TaskCompleted'):
+                        out((
+                            event_at,
+                            False,
+                            say('whichever of the ', text(value), ' tasks completes first ends the Job'),
+                            'the policy at the one task whose end is the end of the Job',
+                            event,
+                            [],
+                            ('move the policy to the policies of that task, usually the master', False, ()),
+                            [*[*[event], *[get(policy, 'action')]], *[tasks]],
+                        ))
 
 
 def VJ099(s: Any, p: Any, out: Any) -> None:
@@ -491,18 +517,20 @@ def VJ099(s: Any, p: Any, out: Any) -> None:
     tasks = get(spec__, 'tasks')
     for task_at, task in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks):
         spec_ = get(task, 'template', 'spec')
-        restartPolicy = get(spec_, 'restartPolicy')
-        if ((lt(0, size(get(spec_, 'containers'))) and (not (restartPolicy is not None))) and (any((equal(get(o, 'event'), 'TaskCompleted') or member('TaskCompleted', get(o, 'events'))) for o in items(get(task, 'policies'))) or (not any(member(get(t, 'template', 'spec', 'restartPolicy'), ('Never', 'OnFailure')) for t in items(tasks))))):
-            out((
-                (*task_at, 'template', 'spec', 'restartPolicy'),
-                False,
-                "the task's template has no restartPolicy, so it is Always",
-                'restartPolicy Never or OnFailure',
-                restartPolicy,
-                [],
-                ('add restartPolicy: Never', False, ()),
-                [*[*[get(spec_, 'containers')], *[restartPolicy]], *reason(s, [[*[get(task, 'policies')], *[because_ for o_at, o in located((*task_at, 'policies'), get(task, 'policies')) if (equal(get(o, 'event'), 'TaskCompleted') or member('TaskCompleted', get(o, 'events'))) for because_ in reason(s, [[get(o, 'event')] if equal(get(o, 'event'), 'TaskCompleted') else None, [get(o, 'events')] if member('TaskCompleted', get(o, 'events')) else None])]] if any((equal(get(o, 'event'), 'TaskCompleted') or member('TaskCompleted', get(o, 'events'))) for o in items(get(task, 'policies'))) else None, [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'template', 'spec', 'restartPolicy')]]] if (not any(member(get(t, 'template', 'spec', 'restartPolicy'), ('Never', 'OnFailure')) for t in items(tasks))) else None])],
-            ))
+        if lt(0, size(get(spec_, 'containers'))):
+            restartPolicy = get(spec_, 'restartPolicy')
+            if (not (restartPolicy is not None)):
+                if (any((equal(get(o, 'event'), 'TaskCompleted') or member('TaskCompleted', get(o, 'events'))) for o in items(get(task, 'policies'))) or (not any(member(get(t, 'template', 'spec', 'restartPolicy'), ('Never', 'OnFailure')) for t in items(tasks)))):
+                    out((
+                        (*task_at, 'template', 'spec', 'restartPolicy'),
+                        False,
+                        "the task's template has no restartPolicy, so it is Always",
+                        'restartPolicy Never or OnFailure',
+                        restartPolicy,
+                        [],
+                        ('add restartPolicy: Never', False, ()),
+                        [*[*[get(spec_, 'containers')], *[restartPolicy]], *reason(s, [[*[get(task, 'policies')], *[because_ for o_at, o in located((*task_at, 'policies'), get(task, 'policies')) if (equal(get(o, 'event'), 'TaskCompleted') or member('TaskCompleted', get(o, 'events'))) for because_ in reason(s, [[get(o, 'event')] if equal(get(o, 'event'), 'TaskCompleted') else None, [get(o, 'events')] if member('TaskCompleted', get(o, 'events')) else None])]] if any((equal(get(o, 'event'), 'TaskCompleted') or member('TaskCompleted', get(o, 'events'))) for o in items(get(task, 'policies'))) else None, [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'template', 'spec', 'restartPolicy')]]] if (not any(member(get(t, 'template', 'spec', 'restartPolicy'), ('Never', 'OnFailure')) for t in items(tasks))) else None])],
+                    ))
 
 
 def VJ100(s: Any, p: Any, out: Any) -> None:
@@ -510,18 +538,19 @@ def VJ100(s: Any, p: Any, out: Any) -> None:
     object_ = s.object
     spec = get(object_, 'spec')
     spec_ = (get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec)
-    schedulerName = get(spec_, 'schedulerName')
-    if (any((not (get(t, 'template', 'spec', 'schedulerName') is not None)) for t in items(get(spec_, 'tasks'))) and (not (schedulerName is not None))):
-        out((
-            (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'schedulerName'),
-            False,
-            "schedulerName is left out; Volcano's webhook adds its own scheduler",
-            'schedulerName: volcano',
-            schedulerName,
-            [],
-            ('add schedulerName: volcano', False, ()),
-            [*[*[get(spec_, 'tasks')], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), get(spec_, 'tasks')) if (not (get(t, 'template', 'spec', 'schedulerName') is not None)) for because_ in [get(t, 'template', 'spec', 'schedulerName')]]], *[schedulerName]],
-        ))
+    if any((not (get(t, 'template', 'spec', 'schedulerName') is not None)) for t in items(get(spec_, 'tasks'))):
+        schedulerName = get(spec_, 'schedulerName')
+        if (not (schedulerName is not None)):
+            out((
+                (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'schedulerName'),
+                False,
+                "schedulerName is left out; Volcano's webhook adds its own scheduler",
+                'schedulerName: volcano',
+                schedulerName,
+                [],
+                ('add schedulerName: volcano', False, ()),
+                [*[*[get(spec_, 'tasks')], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), get(spec_, 'tasks')) if (not (get(t, 'template', 'spec', 'schedulerName') is not None)) for because_ in [get(t, 'template', 'spec', 'schedulerName')]]], *[schedulerName]],
+            ))
 
 
 def VJ123(s: Any, p: Any, out: Any) -> None:
@@ -530,17 +559,19 @@ def VJ123(s: Any, p: Any, out: Any) -> None:
     spec = get(object_, 'spec')
     spec_ = (get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec)
     schedulerName = get(spec_, 'schedulerName')
-    if ((not equal(schedulerName, '')) and ((schedulerName is not None) and (not member(schedulerName, ('volcano',))))):
-        out((
-            (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'schedulerName'),
-            False,
-            say('schedulerName is ', text(schedulerName), ", and it is Volcano's scheduler that starts gangs"),
-            'volcano',
-            schedulerName,
-            [],
-            ('write volcano', False, (('set', (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'schedulerName'), 'volcano'), )),
-            [*[schedulerName], *[*[schedulerName], *[schedulerName]]],
-        ))
+    if (not equal(schedulerName, '')):
+        if (schedulerName is not None):
+            if (not member(schedulerName, ('volcano',))):
+                out((
+                    (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'schedulerName'),
+                    False,
+                    say('schedulerName is ', text(schedulerName), ", and it is Volcano's scheduler that starts gangs"),
+                    'volcano',
+                    schedulerName,
+                    [],
+                    ('write volcano', False, (('set', (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'schedulerName'), 'volcano'), )),
+                    [*[schedulerName], *[*[schedulerName], *[schedulerName]]],
+                ))
 
 
 def VJ124(s: Any, p: Any, out: Any) -> None:
@@ -548,43 +579,49 @@ def VJ124(s: Any, p: Any, out: Any) -> None:
     object_ = s.object
     spec = get(object_, 'spec')
     spec__ = (get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec)
-    schedulerName_ = get(spec__, 'schedulerName')
     for task_at, task in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), get(spec__, 'tasks')):
         spec_ = get(task, 'template', 'spec')
         schedulerName = get(spec_, 'schedulerName')
-        if (((schedulerName is not None) and (not equal(schedulerName, '')) and (not equal(schedulerName, schedulerName_))) and (not equal(schedulerName, 'volcano'))):
-            out((
-                (*task_at, 'template', 'spec', 'schedulerName'),
-                False,
-                say('the task goes to scheduler ', text(schedulerName), ", and it is Volcano's that starts gangs"),
-                'volcano, or no schedulerName in the template',
-                schedulerName,
-                [((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'schedulerName'), say('the Job names ', (text(schedulerName_) if (schedulerName_ is not None) else 'no scheduler'), '; the template wins'))],
-                ('write volcano', False, (('set', (*task_at, 'template', 'spec', 'schedulerName'), 'volcano'), )),
-                [*[*[schedulerName], *[schedulerName], *[*[schedulerName], *[schedulerName_]]], *[schedulerName]],
-            ))
+        if (schedulerName is not None):
+            if (not equal(schedulerName, '')):
+                schedulerName_ = get(spec__, 'schedulerName')
+                if (not equal(schedulerName, schedulerName_)):
+                    if (not equal(schedulerName, 'volcano')):
+                        out((
+                            (*task_at, 'template', 'spec', 'schedulerName'),
+                            False,
+                            say('the task goes to scheduler ', text(schedulerName), ", and it is Volcano's that starts gangs"),
+                            'volcano, or no schedulerName in the template',
+                            schedulerName,
+                            [((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'schedulerName'), say('the Job names ', (text(schedulerName_) if (schedulerName_ is not None) else 'no scheduler'), '; the template wins'))],
+                            ('write volcano', False, (('set', (*task_at, 'template', 'spec', 'schedulerName'), 'volcano'), )),
+                            [*[*[schedulerName], *[schedulerName], *[*[schedulerName], *[schedulerName_]]], *[schedulerName]],
+                        ))
 
 
 def VJ125(s: Any, p: Any, out: Any) -> None:
     """gang-lost-to-local-gpu"""
-    template_ = s.template
     pod_ = s.pod
-    scheduler = get(template_, 'scheduler')
+    template_ = s.template
     metadata = get(pod_, 'metadata')
-    schedulerName = get(pod_, 'spec', 'schedulerName')
-    annotations = get(metadata, 'annotations')
-    is_local_gpu = get(annotations, 'tensor-fusion.ai/is-local-gpu')
-    if ((equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true') and (not equal(get(annotations, 'tensor-fusion.ai/gang-enabled'), 'true')) and (equal(schedulerName, 'volcano') or ((not (schedulerName is not None)) and member(get(template_, 'kind'), ('Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh')) and equal((scheduler if (scheduler is not None) else 'volcano'), 'volcano')))) and equal(is_local_gpu, 'true')):
-        out((
-            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu'),
-            False,
-            'local mode replaces scheduler volcano by tensor-fusion-scheduler, and the gang is lost',
-            "is-local-gpu 'false' (remote mode), or TensorFusion's own gang (gang-enabled 'true' with gang-min-members)",
-            is_local_gpu,
-            [],
-            ("use remote mode, or add tensor-fusion.ai/gang-enabled: 'true' and tensor-fusion.ai/gang-min-members", False, ()),
-            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[get(annotations, 'tensor-fusion.ai/gang-enabled')], *reason(s, [[schedulerName] if equal(schedulerName, 'volcano') else None, [*[schedulerName], *[get(template_, 'kind')], *([scheduler] if (scheduler is not None) else [scheduler])] if ((not (schedulerName is not None)) and member(get(template_, 'kind'), ('Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh')) and equal((scheduler if (scheduler is not None) else 'volcano'), 'volcano')) else None])], *[is_local_gpu]],
-        ))
+    if equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true'):
+        annotations = get(metadata, 'annotations')
+        if (not equal(get(annotations, 'tensor-fusion.ai/gang-enabled'), 'true')):
+            scheduler = get(template_, 'scheduler')
+            schedulerName = get(pod_, 'spec', 'schedulerName')
+            if (equal(schedulerName, 'volcano') or ((not (schedulerName is not None)) and member(get(template_, 'kind'), ('Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh')) and equal((scheduler if (scheduler is not None) else 'volcano'), 'volcano'))):
+                is_local_gpu = get(annotations, 'tensor-fusion.ai/is-local-gpu')
+                if equal(is_local_gpu, 'true'):
+                    out((
+                        (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu'),
+                        False,
+                        'local mode replaces scheduler volcano by tensor-fusion-scheduler, and the gang is lost',
+                        "is-local-gpu 'false' (remote mode), or TensorFusion's own gang (gang-enabled 'true' with gang-min-members)",
+                        is_local_gpu,
+                        [],
+                        ("use remote mode, or add tensor-fusion.ai/gang-enabled: 'true' and tensor-fusion.ai/gang-min-members", False, ()),
+                        [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[get(annotations, 'tensor-fusion.ai/gang-enabled')], *reason(s, [[schedulerName] if equal(schedulerName, 'volcano') else None, [*[schedulerName], *[get(template_, 'kind')], *([scheduler] if (scheduler is not None) else [scheduler])] if ((not (schedulerName is not None)) and member(get(template_, 'kind'), ('Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh')) and equal((scheduler if (scheduler is not None) else 'volcano'), 'volcano')) else None])], *[is_local_gpu]],
+                    ))
 
 
 def VJ101(s: Any, p: Any, out: Any) -> None:
@@ -593,19 +630,21 @@ def VJ101(s: Any, p: Any, out: Any) -> None:
     spec = get(object_, 'spec')
     spec_ = (get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec)
     tasks = get(spec_, 'tasks')
-    for task_at, task in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks):
-        replicas = get(task, 'replicas')
-        if (((not lt(total([integer(get(t, 'replicas')) for t in items(tasks)]), integer(get(spec_, 'minAvailable')))) and (not lt(0, integer(get(task, 'minAvailable'))))) and (not (replicas is not None))):
-            out((
-                (*task_at, 'replicas'),
-                False,
-                'the task has no replicas, which means 0 and not 1',
-                'replicas, such as 1',
-                replicas,
-                [],
-                ('add replicas: 1', False, ()),
-                [*[*[*[get(spec_, 'minAvailable')], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'replicas')]]]], *[get(task, 'minAvailable')]], *[replicas]],
-            ))
+    if (not lt(total([integer(get(t, 'replicas')) for t in items(tasks)]), integer(get(spec_, 'minAvailable')))):
+        for task_at, task in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks):
+            if (not lt(0, integer(get(task, 'minAvailable')))):
+                replicas = get(task, 'replicas')
+                if (not (replicas is not None)):
+                    out((
+                        (*task_at, 'replicas'),
+                        False,
+                        'the task has no replicas, which means 0 and not 1',
+                        'replicas, such as 1',
+                        replicas,
+                        [],
+                        ('add replicas: 1', False, ()),
+                        [*[*[*[get(spec_, 'minAvailable')], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'replicas')]]]], *[get(task, 'minAvailable')]], *[replicas]],
+                    ))
 
 
 def VJ102(s: Any, p: Any, out: Any) -> None:
@@ -631,21 +670,23 @@ def VJ126(s: Any, p: Any, out: Any) -> None:
     object_ = s.object
     spec = get(object_, 'spec')
     spec_ = (get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec)
-    tasks = get(spec_, 'tasks')
     plugins = get(spec_, 'plugins')
-    mpi = get(plugins, 'mpi')
-    value = any(matches(a, '--?master(=.*)?') for a in items(mpi))
-    if ((member('mpi', plugins) and lt(0, size(tasks))) and equal(size([t for t in items(tasks) if (((not value) and equal(get(t, 'name'), 'master')) or any(((matches(a, '--?master=.*') and equal(get(split(a, '='), 1), get(t, 'name'))) or (matches(a, '--?master') and any((equal(integer(b_at[-1]), add(integer(a_at[-1]), 1)) and equal(b, get(t, 'name'))) for b_at, b in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi)))) for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi)))]), 0)):
-        out((
-            (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'),
-            False,
-            say('no task is the master of plugin mpi (', (text(mpi) if value else 'task master, when no argument names another'), ')'),
-            say('--master=NAME with one of ', text([get(t, 'name') for t in items(tasks)]), ', or a task called master'),
-            mpi,
-            [],
-            ("give the master's task in --master=NAME", False, ()),
-            [*[*[plugins], *[tasks]], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*[mpi], *[because_ for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [a]]], *[get(t, 'name')]], *[*[mpi], *[because_ for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [*[*[a], *[*[get(split(a, '='), 1)], *[get(t, 'name')]]], *[*[a], *[*[mpi], *[because_ for b_at, b in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [*[b], *[get(t, 'name')]]]]]]]]]]]],
-        ))
+    if member('mpi', plugins):
+        tasks = get(spec_, 'tasks')
+        if lt(0, size(tasks)):
+            mpi = get(plugins, 'mpi')
+            value = any(matches(a, '--?master(=.*)?') for a in items(mpi))
+            if equal(size([t for t in items(tasks) if (((not value) and equal(get(t, 'name'), 'master')) or any(((matches(a, '--?master=.*') and equal(get(split(a, '='), 1), get(t, 'name'))) or (matches(a, '--?master') and any((equal(integer(b_at[-1]), add(integer(a_at[-1]), 1)) and equal(b, get(t, 'name'))) for b_at, b in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi)))) for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi)))]), 0):
+                out((
+                    (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'),
+                    False,
+                    say('no task is the master of plugin mpi (', (text(mpi) if value else 'task master, when no argument names another'), ')'),
+                    say('--master=NAME with one of ', text([get(t, 'name') for t in items(tasks)]), ', or a task called master'),
+                    mpi,
+                    [],
+                    ("give the master's task in --master=NAME", False, ()),
+                    [*[*[plugins], *[tasks]], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*[mpi], *[because_ for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [a]]], *[get(t, 'name')]], *[*[mpi], *[because_ for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [*[*[a], *[*[get(split(a, '='), 1)], *[get(t, 'name')]]], *[*[a], *[*[mpi], *[because_ for b_at, b in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [*[b], *[get(t, 'name')]]]]]]]]]]]],
+                ))
 
 
 def VJ127(s: Any, p: Any, out: Any) -> None:
@@ -676,18 +717,20 @@ def VJ128(s: Any, p: Any, out: Any) -> None:
     volumes = get(spec_, 'volumes')
     for volume_at, volume in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes):
         mountPath = get(volume, 'mountPath')
-        value = [o for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'mountPath'), mountPath))]
-        if (((mountPath is not None) and (not equal(mountPath, ''))) and lt(0, size(value))):
-            out((
-                (*volume_at, 'mountPath'),
-                False,
-                say('two volumes are mounted at ', text(mountPath)),
-                'a path of its own for each volume',
-                mountPath,
-                [((*place_of([(o_at, o) for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'mountPath'), mountPath))], 0), 'mountPath'), say('the other volume at ', text(mountPath)))],
-                None,
-                [*[*[mountPath], *[mountPath]], *[*[volumes], *[because_ for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) for because_ in [*[get(o, 'mountPath')], *[mountPath]]]]],
-            ))
+        if (mountPath is not None):
+            if (not equal(mountPath, '')):
+                value = [o for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'mountPath'), mountPath))]
+                if lt(0, size(value)):
+                    out((
+                        (*volume_at, 'mountPath'),
+                        False,
+                        say('two volumes are mounted at ', text(mountPath)),
+                        'a path of its own for each volume',
+                        mountPath,
+                        [((*place_of([(o_at, o) for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'mountPath'), mountPath))], 0), 'mountPath'), say('the other volume at ', text(mountPath)))],
+                        None,
+                        [*[*[mountPath], *[mountPath]], *[*[volumes], *[because_ for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) for because_ in [*[get(o, 'mountPath')], *[mountPath]]]]],
+                    ))
 
 
 def VJ129(s: Any, p: Any, out: Any) -> None:
@@ -716,17 +759,19 @@ def VJ130(s: Any, p: Any, out: Any) -> None:
     spec = get(object_, 'spec')
     for volume_at, volume in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), get((get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec), 'volumes')):
         volumeClaimName = get(volume, 'volumeClaimName')
-        if ((not equal(volumeClaimName, '')) and ((volumeClaimName is not None) and ((not matches(volumeClaimName, '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')) or lt(253, size(volumeClaimName))))):
-            out((
-                (*volume_at, 'volumeClaimName'),
-                False,
-                say('volumeClaimName is ', text(volumeClaimName), ', and no claim can be called that'),
-                "a DNS subdomain: lower-case letters, digits, '-' and '.', at most 253 characters",
-                volumeClaimName,
-                [],
-                None,
-                [*[volumeClaimName], *[*[volumeClaimName], *[volumeClaimName]]],
-            ))
+        if (not equal(volumeClaimName, '')):
+            if (volumeClaimName is not None):
+                if ((not matches(volumeClaimName, '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')) or lt(253, size(volumeClaimName))):
+                    out((
+                        (*volume_at, 'volumeClaimName'),
+                        False,
+                        say('volumeClaimName is ', text(volumeClaimName), ', and no claim can be called that'),
+                        "a DNS subdomain: lower-case letters, digits, '-' and '.', at most 253 characters",
+                        volumeClaimName,
+                        [],
+                        None,
+                        [*[volumeClaimName], *[*[volumeClaimName], *[volumeClaimName]]],
+                    ))
 
 
 def VJ131(s: Any, p: Any, out: Any) -> None:
@@ -737,18 +782,20 @@ def VJ131(s: Any, p: Any, out: Any) -> None:
     volumes = get(spec_, 'volumes')
     for volume_at, volume in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes):
         volumeClaimName = get(volume, 'volumeClaimName')
-        value = [o for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'volumeClaimName'), volumeClaimName))]
-        if (((volumeClaimName is not None) and (not equal(volumeClaimName, ''))) and lt(0, size(value))):
-            out((
-                (*volume_at, 'volumeClaimName'),
-                False,
-                say('claim ', text(volumeClaimName), ' stands in two volumes, and its second path is never mounted'),
-                'each claim in one volume',
-                volumeClaimName,
-                [((*place_of([(o_at, o) for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'volumeClaimName'), volumeClaimName))], 0), 'volumeClaimName'), say('the volume of ', text(volumeClaimName), ' that is mounted'))],
-                ('mount the claim at the second path in the templates themselves', False, ()),
-                [*[*[volumeClaimName], *[volumeClaimName]], *[*[volumes], *[because_ for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) for because_ in [*[get(o, 'volumeClaimName')], *[volumeClaimName]]]]],
-            ))
+        if (volumeClaimName is not None):
+            if (not equal(volumeClaimName, '')):
+                value = [o for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'volumeClaimName'), volumeClaimName))]
+                if lt(0, size(value)):
+                    out((
+                        (*volume_at, 'volumeClaimName'),
+                        False,
+                        say('claim ', text(volumeClaimName), ' stands in two volumes, and its second path is never mounted'),
+                        'each claim in one volume',
+                        volumeClaimName,
+                        [((*place_of([(o_at, o) for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'volumeClaimName'), volumeClaimName))], 0), 'volumeClaimName'), say('the volume of ', text(volumeClaimName), ' that is mounted'))],
+                        ('mount the claim at the second path in the templates themselves', False, ()),
+                        [*[*[volumeClaimName], *[volumeClaimName]], *[*[volumes], *[because_ for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) for because_ in [*[get(o, 'volumeClaimName')], *[volumeClaimName]]]]],
+                    ))
 
 
 def VJ132(s: Any, p: Any, out: Any) -> None:
@@ -759,17 +806,18 @@ def VJ132(s: Any, p: Any, out: Any) -> None:
     tasks = get(spec_, 'tasks')
     for task_at, task in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks):
         for dependency_at, dependency in located((*task_at, 'dependsOn', 'name'), get(task, 'dependsOn', 'name')):
-            if ((not (matches(dependency, 'default[0-9]+') and any(((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) for t in items(tasks)))) and (not any(equal(get(t, 'name'), dependency) for t in items(tasks)))):
-                out((
-                    dependency_at,
-                    False,
-                    say('the task waits for ', text(dependency), ', and there is no such task'),
-                    say('one of ', text([get(t, 'name') for t in items(tasks)])),
-                    dependency,
-                    [],
-                    (say('write ', text(nearest(dependency, [get(t, 'name') for t in items(tasks)]))), False, (('set', dependency_at, nearest(dependency, [get(t, 'name') for t in items(tasks)])), )),
-                    [*reason(s, [[dependency] if not matches(dependency, 'default[0-9]+') else None, [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[get(t, 'name')]]]] if not any(((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) for t in items(tasks)) else None]), *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[dependency]]]]],
-                ))
+            if (not (matches(dependency, 'default[0-9]+') and any(((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) for t in items(tasks)))):
+                if (not any(equal(get(t, 'name'), dependency) for t in items(tasks))):
+                    out((
+                        dependency_at,
+                        False,
+                        say('the task waits for ', text(dependency), ', and there is no such task'),
+                        say('one of ', text([get(t, 'name') for t in items(tasks)])),
+                        dependency,
+                        [],
+                        (say('write ', text(nearest(dependency, [get(t, 'name') for t in items(tasks)]))), False, (('set', dependency_at, nearest(dependency, [get(t, 'name') for t in items(tasks)])), )),
+                        [*reason(s, [[dependency] if not matches(dependency, 'default[0-9]+') else None, [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[get(t, 'name')]]]] if not any(((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) for t in items(tasks)) else None]), *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[dependency]]]]],
+                    ))
 
 
 def VJ133(s: Any, p: Any, out: Any) -> None:
@@ -799,9 +847,9 @@ def VJ134(s: Any, p: Any, out: Any) -> None:
     spec = get(object_, 'spec')
     spec_ = (get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec)
     tasks = get(spec_, 'tasks')
-    value = cycles(tasks, 'name', ('dependsOn', 'name'))
     for node_at, node in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks):
         name = get(node, 'name')
+        value = cycles(tasks, 'name', ('dependsOn', 'name'))
         if member(name, value):
             out((
                 (*node_at, 'dependsOn', 'name'),

@@ -127,7 +127,7 @@ class RuleText(_Model):
             raise ValueError("a rule needs a trigger: keys, kinds, names or images")
         return self
 
-    @field_validator("each", "let")
+    @field_validator("each")
     @classmethod
     def _names(cls, value: dict[str, str]) -> dict[str, str]:
         for name in value:
@@ -155,7 +155,7 @@ class RuleText(_Model):
         scope = Scope(self.on, {}, frozenset())
         for name, text in {**definitions, **self.let}.items():
             try:
-                scope = scope._replace(definitions={**scope.definitions, name: parse(text, scope._replace(variables=frozenset(self.each)))})
+                scope = scope._replace(variables=frozenset(self.each)).define(name, text)._replace(variables=frozenset())
             except ExpressionError as error:
                 # A definition of the file may speak of Pods, and this rule of something else.
                 if name in self.let:
