@@ -8,7 +8,7 @@ from gpuvet.engine.subject import parse_text
 from gpuvet.language import ir
 from gpuvet.language.expression import FUNCTIONS, ExpressionError, Scope, parse, parse_template
 from gpuvet.language.printers.python import print_module, print_rule
-from gpuvet.values.total import UNKNOWN
+from gpuvet.values.total import UNKNOWN, pod_sum
 
 POD = {
     "metadata": {"name": "app", "annotations": {"a/text": "10", "a/version": "v1.2.3", "a/empty": ""}, "labels": {"a/label": "yes"}},
@@ -45,6 +45,12 @@ class Subject:
 
     def find_all(self, kind: str) -> Any:
         return [{"kind": kind}] if kind == "Node" else UNKNOWN
+
+    def located_all(self, kind: str) -> Any:
+        return [(("found", (kind, "n", None)), {"kind": kind})] if kind == "Node" else []
+
+    def pod_sum(self, key: Any) -> Any:
+        return pod_sum(self.pod, key)
 
     def parsed(self, value: Any, format: str) -> Any:
         return parse_text(value, format) if type(value) is str else None
@@ -213,6 +219,11 @@ def evaluate(text: str, value: Any = POD, on: str = "pod", parameters: Any = Non
         ("nearest('hihg', ['low', 'high'])", "high"),
         ("nearest('HIGH', ['low', 'high'])", "high"),
         ("nearest('zzz', ['low', 'high'])", None),
+        ("append('5', 'Gi')", "5Gi"),
+        ("append(5, 'Gi')", "5Gi"),
+        ("append(self.nothing, 'Gi')", None),
+        ("first(['a', 'b'].filter(c, c == 'b')).map(c, c)", ["b"]),
+        ("size(first(self.nothing))", 0),
         ("either(self.nothing, 'x')", "x"),
         ("either(self.metadata.name, 'x')", "app"),
         # Pods
@@ -226,6 +237,7 @@ def evaluate(text: str, value: Any = POD, on: str = "pod", parameters: Any = Non
         ("containers().map(c, asked(c, 'x.io/gpu'))", [1, "2", 3]),
         ("podSum('x.io/gpu') == 4", True),
         ("has(podSum('x.io/none'))", False),
+        ("podSum('x.io/gpu', c, quantity('5')) == 10", True),
         ("effective('tflops-request')", "60"),
         ("source('tflops-request')", "annotation"),
         ("effective('qos')", None),
