@@ -82,6 +82,8 @@ def _load_rule(document: Document, entry: Any, index: int, definitions: dict[str
         path, message = _first(error, entry)
         words = f"{'.'.join(map(str, path))}: {message}" if path else message
         path = path or _constraint(entry)
+        if path[:1] == ("on",):
+            path = ("true",)
         raise ConfigError(f"{name}:{line_of(document, (*here, *path))}: rule {identity}: {words}") from None
     try:
         checks = rule.lower(definitions)

@@ -164,7 +164,7 @@ class RuleText(_Model):
         each: list[tuple[str, ir.Expr]] = []
         for var, text in self.each.items():
             if taken_by_printers(var):
-                raise ExpressionError(f"a variable cannot be called {var!r}", 1)
+                raise ExpressionError(f"a variable cannot be called {var!r}", 1, text)
             each.append((var, parse(text, scope)))
             scope = scope.bind(var)
         guard = parse(self.when, scope) if self.when is not None else None

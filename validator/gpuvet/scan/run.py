@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gpuvet.engine.context import Context, EmptyContext, Fact, FactContext
 from gpuvet.engine.judge import Judge
 from gpuvet.engine.ruleset import RuleSet
-from gpuvet.scan.file import FileJob, check_file, read_bytes, unreadable
+from gpuvet.scan.file import INPUT_RULES, FileJob, check_file, read_bytes, unreadable
 from gpuvet.scan.files import Unreadable, find_files
 from gpuvet.scan.result import Counts, FileResult, ScanResult
 from gpuvet.scan.rules import rule_set
@@ -81,7 +81,7 @@ def _scan(request: Scan, rules: RuleSet) -> ScanResult:
     if again:
         only = frozenset().union(*again.values())
         for result in _pass(request, again, _job(settings, rules, only, context, request.stdin_name)):
-            findings.extend(f for f in (*result.findings, *result.open) if f.rule in again[result.file])
+            findings.extend(f for f in (*result.findings, *result.open) if f.rule in again[result.file] or f.rule in INPUT_RULES)
             unread, crashed = unread or result.unread, crashed or result.crashed
     return ScanResult(sorted(set(findings), key=lambda finding: finding.order), counts, unread, crashed)
 
