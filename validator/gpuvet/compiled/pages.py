@@ -2262,8 +2262,8 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            "  a_task && matches(rule.key, param('usagePattern')) && rule.operator == 'In' && value in usages && value != 'hybrid'\n"
            "  && (value == own || !(own in usages)) && !tolerations.exists(t, matches(t.key, '[^/]+/node\\.usage') && t.key != rule.key\n"
            "  || matches(t.key, param('usagePattern')) && t.operator != 'Exists' && !(t.value in usages)\n"
-           "  || matches(t.key, param('usagePattern')) && (t.operator == 'Exists' || t.value == value) && t.effect in ['PreferNoSchedule', "
-           "'NoExecute'])\n"
+           "  || matches(t.key, param('usagePattern')) && (t.operator == 'Exists' || t.value == value) && has(t.effect) && !(t.effect in "
+           "['NoSchedule', '']))\n"
            'required: {that: value in tolerated, at: value}\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
@@ -2523,7 +2523,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '              memory: 4Gi\n'),
  'PL087': ('when: >-\n'
            "  a_task && names_usage && size(param('productTaints')) > 0\n"
-           "  && (asks_cards || tensor_fusion && annotation('tensor-fusion.ai/is-local-gpu') == 'true')\n"
+           "  && (asks_cards || tensor_fusion && effective('is-local-gpu') == 'true')\n"
            'required:\n'
            '  that: >-\n'
            "    tolerations.exists(t, (t.key in param('productTaints') || t.operator == 'Exists' && (!has(t.key) || t.key == ''))\n"
@@ -3179,6 +3179,277 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '                  cpu: "8"\n'
            '                  memory: 64Gi\n'
            '                  nvidia.com/gpu: "1"\n'),
+ 'PL094': ('each: {toleration: tolerations}\n'
+           'let:\n'
+           "  model: effective('gpu-model')\n"
+           '  # A word with a digit, such as H20 or L40S, names the card; one such as 80GB does not.\n'
+           '  tells: >-\n'
+           "    split(lower(model), ' ').exists(a, split(a, '-').exists(b, split(b, '_').exists(w,\n"
+           "    matches(w, '.*[0-9].*') && !matches(w, '[0-9]+g(i?b)?'))))\n"
+           '  shares: >-\n'
+           "    split(lower(model), ' ').exists(a, split(a, '-').exists(b, split(b, '_').exists(w,\n"
+           "    matches(w, '.*[0-9].*') && !matches(w, '[0-9]+g(i?b)?')\n"
+           "    && split(lower(toleration.value), '-').exists(c, split(c, '_').exists(d, d == w)))))\n"
+           'when: >-\n'
+           "  a_task && tensor_fusion && matches(toleration.key, '[^/]+/[^/]+\\.product') && toleration.operator != 'Exists'\n"
+           '  && isText(toleration.value) && tells\n'
+           'required: {that: shares, at: toleration.value}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: chat\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: chat\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: chat\n'
+           '        tensor-fusion.ai/enabled: "true"\n'
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: shared\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/tflops-request: "10"\n'
+           '        tensor-fusion.ai/tflops-limit: "20"\n'
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/is-local-gpu: "true"\n'
+           '        tensor-fusion.ai/gpu-model: H20\n'
+           '    spec:\n'
+           '      affinity:\n'
+           '        nodeAffinity:\n'
+           '          requiredDuringSchedulingIgnoredDuringExecution:\n'
+           '            nodeSelectorTerms:\n'
+           '              - matchExpressions:\n'
+           '                  - key: maip.mxsf.io/node.usage\n'
+           '                    operator: In\n'
+           '                    values:\n'
+           '                      - inference\n'
+           '                      - hybrid\n'
+           '          preferredDuringSchedulingIgnoredDuringExecution:\n'
+           '            - weight: 100\n'
+           '              preference:\n'
+           '                matchExpressions:\n'
+           '                  - key: maip.mxsf.io/node.usage\n'
+           '                    operator: In\n'
+           '                    values:\n'
+           '                      - inference\n'
+           '      tolerations:\n'
+           '        - key: maip.mxsf.io/node.usage\n'
+           '          operator: Equal\n'
+           '          value: inference\n'
+           '          effect: NoSchedule\n'
+           '        - key: maip.mxsf.io/node.usage\n'
+           '          operator: Equal\n'
+           '          value: hybrid\n'
+           '          effect: NoSchedule\n'
+           '        - key: nvidia.com/gpu.product\n'
+           '          operator: Equal\n'
+           '          value: NVIDIA-L40S\n'
+           '          effect: NoSchedule\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/ml/worker:1.4.2\n'
+           '          resources:\n'
+           '            limits:\n'
+           '              cpu: "2"\n'
+           '              memory: 4Gi\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: chat\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: chat\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: chat\n'
+           '        tensor-fusion.ai/enabled: "true"\n'
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: shared\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/tflops-request: "10"\n'
+           '        tensor-fusion.ai/tflops-limit: "20"\n'
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/is-local-gpu: "true"\n'
+           '        tensor-fusion.ai/gpu-model: Ascend\n'
+           '    spec:\n'
+           '      affinity:\n'
+           '        nodeAffinity:\n'
+           '          requiredDuringSchedulingIgnoredDuringExecution:\n'
+           '            nodeSelectorTerms:\n'
+           '              - matchExpressions:\n'
+           '                  - key: maip.mxsf.io/node.usage\n'
+           '                    operator: In\n'
+           '                    values:\n'
+           '                      - inference\n'
+           '                      - hybrid\n'
+           '          preferredDuringSchedulingIgnoredDuringExecution:\n'
+           '            - weight: 100\n'
+           '              preference:\n'
+           '                matchExpressions:\n'
+           '                  - key: maip.mxsf.io/node.usage\n'
+           '                    operator: In\n'
+           '                    values:\n'
+           '                      - inference\n'
+           '      tolerations:\n'
+           '        - key: maip.mxsf.io/node.usage\n'
+           '          operator: Equal\n'
+           '          value: inference\n'
+           '          effect: NoSchedule\n'
+           '        - key: maip.mxsf.io/node.usage\n'
+           '          operator: Equal\n'
+           '          value: hybrid\n'
+           '          effect: NoSchedule\n'
+           '        - key: nvidia.com/gpu.product\n'
+           '          operator: Equal\n'
+           '          value: NVIDIA-H20\n'
+           '          effect: NoSchedule\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/ml/worker:1.4.2\n'
+           '          resources:\n'
+           '            limits:\n'
+           '              cpu: "2"\n'
+           '              memory: 4Gi\n'),
+ 'PL095': ('let:\n'
+           "  template_of_workers: effective('worker-pod-template')\n"
+           '  of_workers: "isText(template_of_workers) ? yaml(template_of_workers).spec.tolerations : '
+           'template_of_workers.spec.tolerations"\n'
+           "when: a_task && tensor_fusion && effective('is-local-gpu') == 'false'\n"
+           'forbidden:\n'
+           '  that: >-\n'
+           "    tolerations.exists(t, (matches(t.key, param('usagePattern')) || matches(t.key, '[^/]+/[^/]+\\.product') || t.key in "
+           "param('productTaints'))\n"
+           "    && !of_workers.exists(o, o.key == t.key || o.operator == 'Exists' && (!has(o.key) || o.key == '')))\n"
+           '  at: tolerations\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: chat\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: chat\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: chat\n'
+           '        tensor-fusion.ai/enabled: "true"\n'
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: shared\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/tflops-request: "10"\n'
+           '        tensor-fusion.ai/tflops-limit: "20"\n'
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        tensor-fusion.ai/is-local-gpu: "false"\n'
+           '    spec:\n'
+           '      affinity:\n'
+           '        nodeAffinity:\n'
+           '          requiredDuringSchedulingIgnoredDuringExecution:\n'
+           '            nodeSelectorTerms:\n'
+           '              - matchExpressions:\n'
+           '                  - key: maip.mxsf.io/node.usage\n'
+           '                    operator: In\n'
+           '                    values:\n'
+           '                      - inference\n'
+           '                      - hybrid\n'
+           '          preferredDuringSchedulingIgnoredDuringExecution:\n'
+           '            - weight: 100\n'
+           '              preference:\n'
+           '                matchExpressions:\n'
+           '                  - key: maip.mxsf.io/node.usage\n'
+           '                    operator: In\n'
+           '                    values:\n'
+           '                      - inference\n'
+           '      tolerations:\n'
+           '        - key: maip.mxsf.io/node.usage\n'
+           '          operator: Equal\n'
+           '          value: inference\n'
+           '          effect: NoSchedule\n'
+           '        - key: maip.mxsf.io/node.usage\n'
+           '          operator: Equal\n'
+           '          value: hybrid\n'
+           '          effect: NoSchedule\n'
+           '        - key: nvidia.com/gpu.product\n'
+           '          operator: Equal\n'
+           '          value: NVIDIA-H20\n'
+           '          effect: NoSchedule\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/ml/worker:1.4.2\n'
+           '          resources:\n'
+           '            limits:\n'
+           '              cpu: "2"\n'
+           '              memory: 4Gi\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: chat\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: chat\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: chat\n'
+           '        tensor-fusion.ai/enabled: "true"\n'
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: shared\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/tflops-request: "10"\n'
+           '        tensor-fusion.ai/tflops-limit: "20"\n'
+           '        tensor-fusion.ai/vram-request: 4Gi\n'
+           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '    spec:\n'
+           '      affinity:\n'
+           '        nodeAffinity:\n'
+           '          requiredDuringSchedulingIgnoredDuringExecution:\n'
+           '            nodeSelectorTerms:\n'
+           '              - matchExpressions:\n'
+           '                  - key: maip.mxsf.io/node.usage\n'
+           '                    operator: In\n'
+           '                    values:\n'
+           '                      - inference\n'
+           '                      - hybrid\n'
+           '          preferredDuringSchedulingIgnoredDuringExecution:\n'
+           '            - weight: 100\n'
+           '              preference:\n'
+           '                matchExpressions:\n'
+           '                  - key: maip.mxsf.io/node.usage\n'
+           '                    operator: In\n'
+           '                    values:\n'
+           '                      - inference\n'
+           '      tolerations:\n'
+           '        - key: maip.mxsf.io/node.usage\n'
+           '          operator: Equal\n'
+           '          value: inference\n'
+           '          effect: NoSchedule\n'
+           '        - key: maip.mxsf.io/node.usage\n'
+           '          operator: Equal\n'
+           '          value: hybrid\n'
+           '          effect: NoSchedule\n'
+           '        - key: nvidia.com/gpu.product\n'
+           '          operator: Equal\n'
+           '          value: NVIDIA-H20\n'
+           '          effect: NoSchedule\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/ml/worker:1.4.2\n'
+           '          resources:\n'
+           '            limits:\n'
+           '              cpu: "2"\n'
+           '              memory: 4Gi\n'),
  'PL101': ('each: {term: required}\n'
            'when: >-\n'
            '  a_task && size(selected) == 0 && required_by_usage && size(term.matchFields) == 0 && size(term.matchExpressions) > 0\n'
@@ -3271,7 +3542,6 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '                      - key: metadata.name\n'
            '                        operator: In\n'
            '                        values: [node-7]\n'
-           '                  - {}\n'
            '              preferredDuringSchedulingIgnoredDuringExecution:\n'
            '                - weight: 100\n'
            '                  preference:\n'
@@ -3691,8 +3961,8 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            "  a_task && matches(rule.key, param('usagePattern')) && rule.operator == 'In' && value == 'hybrid'\n"
            "  && !tolerations.exists(t, matches(t.key, '[^/]+/node\\.usage') && t.key != rule.key\n"
            "  || matches(t.key, param('usagePattern')) && t.operator != 'Exists' && !(t.value in usages)\n"
-           "  || matches(t.key, param('usagePattern')) && (t.operator == 'Exists' || t.value == 'hybrid') && t.effect in "
-           "['PreferNoSchedule', 'NoExecute'])\n"
+           "  || matches(t.key, param('usagePattern')) && (t.operator == 'Exists' || t.value == 'hybrid') && has(t.effect) && !(t.effect "
+           "in ['NoSchedule', '']))\n"
            'required: {that: "\'hybrid\' in tolerated", at: value}\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
@@ -3942,7 +4212,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '              memory: 4Gi\n'),
  'PL109': ('when: >-\n'
            "  a_task && names_usage && size(param('productTaints')) == 0\n"
-           "  && (asks_cards || tensor_fusion && annotation('tensor-fusion.ai/is-local-gpu') == 'true')\n"
+           "  && (asks_cards || tensor_fusion && effective('is-local-gpu') == 'true')\n"
            'required:\n'
            '  that: "tolerations.exists(t, matches(t.key, \'[^/]+/[^/]+\\\\.product|nvidia\\\\.com/gpu\') || t.operator == \'Exists\' && '
            '(!has(t.key) || t.key == \'\'))"\n'
@@ -4556,7 +4826,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            'when: >-\n'
            "  a_task && value in usages && !tolerations.exists(t, matches(t.key, param('usagePattern')) && (t.operator != 'Exists' && "
            '!(t.value in usages)\n'
-           "  || (t.operator == 'Exists' || t.value == value) && t.effect in ['PreferNoSchedule', 'NoExecute']))\n"
+           "  || (t.operator == 'Exists' || t.value == value) && has(t.effect) && !(t.effect in ['NoSchedule', ''])))\n"
            'required: {that: value in tolerated, at: value}\n',
            'apiVersion: v1\n'
            'kind: Pod\n'
@@ -5162,6 +5432,95 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '        - key: maip.mxsf.io/node.usage\n'
            '          operator: Equal\n'
            '          value: inference\n'
+           '          effect: NoSchedule\n'
+           '        - key: maip.mxsf.io/node.usage\n'
+           '          operator: Equal\n'
+           '          value: hybrid\n'
+           '          effect: NoSchedule\n'
+           '        - key: nvidia.com/gpu.product\n'
+           '          operator: Equal\n'
+           '          value: NVIDIA-H20\n'
+           '          effect: NoSchedule\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/ml/worker:1.4.2\n'
+           '          resources:\n'
+           '            limits:\n'
+           '              cpu: "8"\n'
+           '              memory: 64Gi\n'
+           '              nvidia.com/gpu: "1"\n'),
+ 'PL120': ("each: {value: selected}\nwhen: a_task && own == 'inference'\nforbidden: {that: value == 'training', at: value}\n",
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: chat-serving\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: chat-serving\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: chat-serving\n'
+           '    spec:\n'
+           '      nodeSelector:\n'
+           '        maip.mxsf.io/node.usage: training\n'
+           '      tolerations:\n'
+           '        - key: maip.mxsf.io/node.usage\n'
+           '          operator: Equal\n'
+           '          value: training\n'
+           '          effect: NoSchedule\n'
+           '        - key: nvidia.com/gpu.product\n'
+           '          operator: Equal\n'
+           '          value: NVIDIA-H20\n'
+           '          effect: NoSchedule\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/ml/worker:1.4.2\n'
+           '          resources:\n'
+           '            limits:\n'
+           '              cpu: "8"\n'
+           '              memory: 64Gi\n'
+           '              nvidia.com/gpu: "1"\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: tensorboard\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: tensorboard\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: tensorboard\n'
+           '    spec:\n'
+           '      nodeSelector:\n'
+           '        kubernetes.io/arch: amd64\n'
+           '      affinity:\n'
+           '        nodeAffinity:\n'
+           '          requiredDuringSchedulingIgnoredDuringExecution:\n'
+           '            nodeSelectorTerms:\n'
+           '              - matchExpressions:\n'
+           '                  - key: maip.mxsf.io/node.usage\n'
+           '                    operator: In\n'
+           '                    values:\n'
+           '                      - training\n'
+           '                      - hybrid\n'
+           '          preferredDuringSchedulingIgnoredDuringExecution:\n'
+           '            - weight: 100\n'
+           '              preference:\n'
+           '                matchExpressions:\n'
+           '                  - key: maip.mxsf.io/node.usage\n'
+           '                    operator: In\n'
+           '                    values:\n'
+           '                      - training\n'
+           '      tolerations:\n'
+           '        - key: maip.mxsf.io/node.usage\n'
+           '          operator: Equal\n'
+           '          value: training\n'
            '          effect: NoSchedule\n'
            '        - key: maip.mxsf.io/node.usage\n'
            '          operator: Equal\n'
@@ -8538,7 +8897,2203 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '        - name: main\n'
            '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
            '          command: [python, serve.py]\n'),
- 'TF062': ('one_of: {value: "annotation(\'tensor-fusion.ai/qos\')", values: [low, medium, high, critical]}\n', None, None),
+ 'TF036': ('forbidden: {that: "generate == \'false\' && !has(workload)", at: generate}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/generate-workload: 'false'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           'spec:\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      annotations:\n'
+           "        tensor-fusion.ai/generate-workload: 'false'\n"),
+ 'TF037': ('forbidden: {that: "generate == \'true\' && !has(workload)", at: generate}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/generate-workload: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/generate-workload: 'true'\n"
+           '        tensor-fusion.ai/workload: demo\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF038': ('forbidden: {that: "generate == \'true\' && has(workload) && workload != \'\'", at: generate, key: true}\n',
+           'apiVersion: batch/v1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  parallelism: 2\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/workload: demo\n'
+           "        tensor-fusion.ai/generate-workload: 'true'\n"
+           '    spec:\n'
+           '      restartPolicy: Never\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/workload: demo\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF039': ('when: "generate == \'false\' && matches(workload, \'[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*\')"\n'
+           'forbidden: {that: "find(\'TensorFusionWorkload\', workload) == null", at: workload}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/workload: gone\n'
+           "        tensor-fusion.ai/generate-workload: 'false'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/workload: elsewhere\n'
+           "        tensor-fusion.ai/generate-workload: 'false'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF041': ('when: "matches(profile_name, \'[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*\')"\n'
+           'forbidden: {that: profile == null, at: profile_name}\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           '  labels:\n'
+           '    app: demo\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: pool-a\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           "    tensor-fusion.ai/vram-request: '8Gi'\n"
+           "    tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '    tensor-fusion.ai/inject-container: main\n'
+           '    tensor-fusion.ai/workload-profile: small\n'
+           'spec:\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: registry.example.com/team/app:1.4.2\n'
+           '---\n'
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-b\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '\n'),
+ 'TF042': ('when: has(profile_name) && has(namespace)\n'
+           'forbidden:\n'
+           '  that: >-\n'
+           "    findAll('WorkloadProfile').exists(w, w.metadata.name == profile_name) && findAll('WorkloadProfile').all(w,\n"
+           "    w.metadata.name != profile_name || has(either(w.metadata.namespace, param('namespace'))) && either(w.metadata.namespace, "
+           "param('namespace')) != namespace)\n"
+           '  at: profile_name\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-b\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/workload-profile: small\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '---\n'
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-b\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'),
+ 'TF043': ('each: {value: pod.metadata.annotations}\n'
+           "when: key(value) in ['tensor-fusion.ai/workload-profile', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/workload']\n"
+           "forbidden: {that: value == '', at: value}\n",
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           "        tensor-fusion.ai/gpupool: ''\n"
+           "        tensor-fusion.ai/workload-profile: ''\n"
+           "        tensor-fusion.ai/workload: ''\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF044': ('shadowed_by:\n'
+           '  whose: of WorkloadProfile {profile_name}\n'
+           '  pairs:\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/tflops-request\')", loser: profile.spec.resources.requests.tflops, of: '
+           'quantity}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/tflops-limit\')", loser: profile.spec.resources.limits.tflops, of: quantity}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/vram-request\')", loser: profile.spec.resources.requests.vram, of: quantity}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/vram-limit\')", loser: profile.spec.resources.limits.vram, of: quantity}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/compute-percent-request\')", loser: profile.spec.resources.requests.compute, of: '
+           'quantity}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/compute-percent-limit\')", loser: profile.spec.resources.limits.compute, of: '
+           'quantity}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/gpu-count\')", loser: profile.spec.gpuCount, of: integer}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/gpu-model\')", loser: profile.spec.gpuModel}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/vendor\')", loser: profile.spec.vendor}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/qos\')", loser: profile.spec.qos}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/gpupool\')", loser: profile.spec.poolName}\n'
+           '    - {winner: "annotation(\'tensor-fusion.ai/isolation\')", loser: profile.spec.isolation}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/workload-profile: small\n'
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '4096Mi'\n"
+           '        tensor-fusion.ai/gpu-model: H20\n'
+           '        tensor-fusion.ai/qos: high\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '---\n'
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  qos: low\n'
+           '  gpuModel: L20\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/workload-profile: small\n'
+           "        tensor-fusion.ai/tflops-limit: '15'\n"
+           "        tensor-fusion.ai/vram-request: '4096Mi'\n"
+           "        tensor-fusion.ai/gpu-count: '2'\n"
+           '        tensor-fusion.ai/qos: low\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '---\n'
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  qos: low\n'
+           '  gpuCount: 2\n'),
+ 'TF045': ('forbidden: {that: "has(profile.spec.isLocalGPU) && !has(local)", at: profile.spec.isLocalGPU}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/workload-profile: small\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '---\n'
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  isLocalGPU: true\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/workload-profile: small\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '---\n'
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  isLocalGPU: true\n'),
+ 'TF046': ('each: {value: pod.metadata.annotations}\n'
+           "when: key(value) in ['tensor-fusion.ai/workload-profile', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/workload'] && "
+           "isText(value) && value != ''\n"
+           'format: {value: value, is: dns-subdomain, max_length: 253}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: Pool A\n'
+           '        tensor-fusion.ai/workload-profile: Default_Profile\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a.zone-1\n'
+           '        tensor-fusion.ai/workload-profile: '
+           'ppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF047': ('each: {token: "split(inject, \',\')"}\n'
+           "when: trim(token) != ''\n"
+           'forbidden:\n'
+           '  that: "!pod.spec.containers.exists(c, c.name == trim(token)) && !pod.spec.initContainers.exists(c, c.name == trim(token))"\n'
+           '  at: inject\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main,train\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '        - name: logs\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           'spec:\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      annotations:\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           '      labels:\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: logs\n'
+           '          image: fluent-bit:3\n'),
+ 'TF048': ('when: >-\n'
+           "  enabled && (!has(inject) || inject == '') && size(pod.spec.containers) > 1\n"
+           "  && !has(pod.metadata.ownerReferences) && !has(label('tensor-fusion.ai/component')) && !pod.spec.containers.exists(c, c.name "
+           "== 'tensorfusion-worker')\n"
+           'forbidden:\n'
+           '  that: "!pod.spec.containers.exists(c, c.resources.limits.exists(v, matches(key(v), \'.+/.+\')))"\n'
+           '  at: either(inject, pod.metadata.annotations)\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '        - name: logs\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           '  labels:\n'
+           '    app: demo\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: pool-a\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           "    tensor-fusion.ai/vram-request: '8Gi'\n"
+           "    tensor-fusion.ai/vram-limit: '8Gi'\n"
+           'spec:\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: registry.example.com/team/app:1.4.2\n'
+           '    - name: tensorfusion-worker\n'
+           '      image: registry.example.com/team/app:1.4.2\n'),
+ 'TF049': ('each: {token: "split(inject, \',\')"}\n'
+           "when: trim(token) != ''\n"
+           'forbidden:\n'
+           '  that: "!pod.spec.containers.exists(c, c.name == trim(token)) && pod.spec.initContainers.exists(c, c.name == trim(token))"\n'
+           '  at: inject\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main,fetch\n'
+           '    spec:\n'
+           '      initContainers:\n'
+           '        - name: fetch\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '    spec:\n'
+           '      initContainers:\n'
+           '        - name: fetch\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF050': ("when: enabled && !modern && size(pod.spec.containers) == 1 && (param('platform.tensorFusion') != null || has(workload) || "
+           'has(generate))\n'
+           'forbidden: {that: "!has(inject)", at: pod.metadata.annotations, key: true}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/workload: demo\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF051': ('let:\n'
+           '  meant: >-\n'
+           "    lower(trim(value)) in ['true', 'yes', 'y', 'on', '1', 't', 'enabled', 'enable'] ? 'true'\n"
+           "    : lower(trim(value)) in ['false', 'no', 'n', 'off', '0', 'f', 'disabled', 'disable'] ? 'false' : nearest(value, ['true', "
+           "'false'])\n"
+           'each: {value: pod.metadata.annotations}\n'
+           'when: >-\n'
+           "  key(value) in ['tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/dedicated-gpu', "
+           "'tensor-fusion.ai/autoscale',\n"
+           "  'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/generate-workload', "
+           "'tensor-fusion.ai/auto-requests',\n"
+           "  'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-resources', "
+           "'tensor-fusion.ai/no-standalone-worker-mode']\n"
+           'forbidden: {that: "isText(value) && !(value in [\'true\', \'false\'])", at: value}\n',
+           'apiVersion: batch/v1\n'
+           'kind: CronJob\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  schedule: "0 3 * * *"\n'
+           '  jobTemplate:\n'
+           '    spec:\n'
+           '      template:\n'
+           '        metadata:\n'
+           '          labels:\n'
+           '            app: demo\n'
+           "            tensor-fusion.ai/enabled: 'true'\n"
+           '          annotations:\n'
+           '            tensor-fusion.ai/gpupool: pool-a\n'
+           "            tensor-fusion.ai/tflops-request: '10'\n"
+           "            tensor-fusion.ai/tflops-limit: '20'\n"
+           "            tensor-fusion.ai/vram-request: '8Gi'\n"
+           "            tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '            tensor-fusion.ai/inject-container: main\n'
+           "            tensor-fusion.ai/sidecar-worker: 'yes'\n"
+           '        spec:\n'
+           '          restartPolicy: OnFailure\n'
+           '          containers:\n'
+           '            - name: main\n'
+           '              image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/is-local-gpu: $(LOCAL)\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF052': ("when: annotation('tensor-fusion.ai/no-standalone-worker-mode') == 'true'\n"
+           'forbidden:\n'
+           '  that: "local != \'true\' && !(!has(local) && profile.spec.isLocalGPU == true)"\n'
+           "  at: annotation('tensor-fusion.ai/no-standalone-worker-mode')\n",
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           '  labels:\n'
+           '    app: demo\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: pool-a\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           "    tensor-fusion.ai/vram-request: '8Gi'\n"
+           "    tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '    tensor-fusion.ai/inject-container: main\n'
+           "    tensor-fusion.ai/no-standalone-worker-mode: 'true'\n"
+           'spec:\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/no-standalone-worker-mode: 'false'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF053': ('forbidden:\n'
+           '  that: "annotation(\'tensor-fusion.ai/no-standalone-worker-mode\') == \'true\' && local == \'true\'"\n'
+           "  at: annotation('tensor-fusion.ai/no-standalone-worker-mode')\n"
+           '  key: true\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/no-standalone-worker-mode: 'true'\n"
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/no-standalone-worker-mode: 'false'\n"
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF054': ('when: enabled\n'
+           'forbidden:\n'
+           '  that: "!has(local) && annotation(\'tensor-fusion.ai/sidecar-worker\') != \'true\'"\n'
+           '  at: pod.metadata.annotations\n'
+           '  key: true\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF055': ('let:\n'
+           "  text: annotation('tensor-fusion.ai/worker-pod-template')\n"
+           "when: isText(text) && trim(text) != ''\n"
+           'forbidden: {that: "!isMap(yaml(text))", at: text}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'false'\n"
+           "        tensor-fusion.ai/worker-pod-template: '{spec: ['\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'false'\n"
+           "        tensor-fusion.ai/worker-pod-template: '{{ toYaml .Values.worker | nindent 10 }}'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF056': ("when: isText(isolation) && isolation != ''\none_of: {value: isolation, values: [shared, soft, hard, partitioned]}\n",
+           'apiVersion: batch/v1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  parallelism: 2\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/isolation: mig\n'
+           '    spec:\n'
+           '      restartPolicy: Never\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/isolation: hard\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF057': ('when: "!has(isolation) || isolation == \'soft\'"\n'
+           'forbidden: {that: "lower(vendor) in [\'amd\', \'hygon\', \'metax\']", at: vendor}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/vendor: AMD\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/vendor: AMD\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF058': ('forbidden:\n'
+           '  that: "has(annotation(\'tensor-fusion.ai/partition-id\')) && isolation != \'partitioned\'"\n'
+           "  at: annotation('tensor-fusion.ai/partition-id')\n",
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/partition-id: '1g.10gb'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/partition-id: '1g.10gb'\n"
+           '        tensor-fusion.ai/isolation: partitioned\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF059': ('let:\n'
+           "  dedicated: annotation('tensor-fusion.ai/dedicated-gpu')\n"
+           '  wanted: either(model, profile.spec.gpuModel)\n'
+           "when: dedicated == 'true'\n"
+           'forbidden: {that: "!has(wanted) || wanted == \'\'", at: dedicated}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/dedicated-gpu: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/dedicated-gpu: 'true'\n"
+           '        tensor-fusion.ai/gpu-model: NVIDIA H20\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF060': ('let:\n'
+           "  configured: param('gpuModels')\n"
+           "  known: fact('tensor-fusion-catalogue').names\n"
+           "when: isText(model) && model != ''\n"
+           'forbidden:\n'
+           '  that: >-\n'
+           '    size(configured) > 0 && !(model in configured)\n'
+           '    || size(configured) == 0 && !(model in known) && known.exists(name, lower(name) == lower(model))\n'
+           '  at: model\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           '  labels:\n'
+           '    app: demo\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: pool-a\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           "    tensor-fusion.ai/vram-request: '8Gi'\n"
+           "    tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '    tensor-fusion.ai/inject-container: main\n'
+           '    tensor-fusion.ai/gpu-model: H20\n'
+           'spec:\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/gpu-model: A100\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF061': ('let:\n'
+           "  given: annotation('tensor-fusion.ai/vendor')\n"
+           '  meant: >-\n'
+           "    ['NVIDIA', 'AMD', 'Intel', 'Qualcomm', 'AWSNeuron', 'Google', 'Cerebras', 'Hygon', 'MetaX', 'MooreThreads', 'Biren', "
+           "'THead', 'PPU', 'Ascend', 'Cambricon',\n"
+           "    'Enflame', 'KunlunXin', 'Horizon', 'Moore', 'Example', 'Unknown'].filter(name, lower(name) == lower(given))\n"
+           'forbidden: {that: "size(meant) > 0 && given != meant[0]", at: given}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/vendor: nvidia\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/vendor: KunlunXin\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF062': ('when: "isText(annotation(\'tensor-fusion.ai/qos\')) && annotation(\'tensor-fusion.ai/qos\') != \'\'"\n'
+           'one_of: {value: "annotation(\'tensor-fusion.ai/qos\')", values: [low, medium, high, critical]}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/qos: High\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/qos: low\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF063': ('let:\n'
+           "  qos: annotation('tensor-fusion.ai/qos')\n"
+           '  priority: pod.spec.priorityClassName\n'
+           'forbidden:\n'
+           '  that: "qos == \'critical\' && priority in [\'tensor-fusion-high\', \'tensor-fusion-medium\'] || qos == \'high\' && priority '
+           '== \'tensor-fusion-medium\'"\n'
+           '  at: priority\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/qos: critical\n'
+           '    spec:\n'
+           '      priorityClassName: tensor-fusion-high\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/qos: critical\n'
+           '    spec:\n'
+           '      priorityClassName: batch-low\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF064': ('forbidden: {that: "annotation(\'tensor-fusion.ai/sidecar-worker\') == \'true\' && local == \'false\'", at: local}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/isolation: hard\n'
+           "        tensor-fusion.ai/sidecar-worker: 'true'\n"
+           "        tensor-fusion.ai/is-local-gpu: 'false'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/isolation: hard\n'
+           "        tensor-fusion.ai/sidecar-worker: 'true'\n"
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF065': ('each: {value: pod.metadata.annotations}\n'
+           'when: >-\n'
+           "  key(value) in ['tensor-fusion.ai/autoscale', 'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-requests', "
+           "'tensor-fusion.ai/auto-resources']\n"
+           "  && value == 'true'\n"
+           'forbidden: {that: "!has(profile.spec.autoScalingConfig)", at: value}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/autoscale: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/autoscale: 'true'\n"
+           '        tensor-fusion.ai/workload-profile: elsewhere\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF066': ('let:\n'
+           "  target: annotation('tensor-fusion.ai/autoscale-target')\n"
+           '  meant: "lower(trim(target)) in [\'tflops\', \'flops\', \'gpu\', \'cpu\'] ? \'compute\' : lower(trim(target)) in [\'memory\', '
+           '\'mem\'] ? \'vram\' : nearest(target, [\'compute\', \'vram\', \'all\'])"\n'
+           'when: isText(target)\n'
+           'one_of: {value: target, values: [compute, vram, all]}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/autoscale: 'true'\n"
+           '        tensor-fusion.ai/autoscale-target: All\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/autoscale: 'true'\n"
+           '        tensor-fusion.ai/autoscale-target: all\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF067': ('let:\n'
+           "  features: annotation('tensor-fusion.ai/disable-features')\n"
+           'each: {token: "split(features, \',\')"}\n'
+           'forbidden: {that: "!(token in [\'gpu-opt\', \'gpu-limiter\', \'mem-manager\', \'start-worker\'])", at: features}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'false'\n"
+           '        tensor-fusion.ai/disable-features: gpu-limit\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'false'\n"
+           '        tensor-fusion.ai/disable-features: gpu-limiter\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF068': ("when: gang == 'true' && isText(minimum) && minimum != ''\n"
+           'forbidden: {that: "!matches(minimum, \'[+]?0*([02-9]|[1-9][0-9]{1,9})\')", at: minimum}\n',
+           'apiVersion: batch/v1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  parallelism: 4\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '-2'\n"
+           '    spec:\n'
+           '      restartPolicy: Never\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 4\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF069': ('let:\n'
+           "  port: label('tensor-fusion.ai/port-name')\n"
+           'when: "label(\'tensor-fusion.ai/host-port\') == \'auto\'"\n'
+           'forbidden:\n'
+           '  that: "!has(port) || !pod.spec.containers.exists(c, c.ports.exists(q, q.name == port))"\n'
+           '  at: "has(port) ? port : label(\'tensor-fusion.ai/host-port\')"\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '        tensor-fusion.ai/host-port: auto\n'
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: app:1\n'
+           '          ports:\n'
+           '            - name: http\n'
+           '              containerPort: 80\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '        tensor-fusion.ai/host-port: auto\n'
+           '        tensor-fusion.ai/port-name: http\n'
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: app:1\n'
+           '          ports:\n'
+           '            - name: http\n'
+           '              containerPort: 80\n'),
+ 'TF070': ('each: {field: object.spec}\n'
+           "when: key(field) in ['autoScaling', 'minReplicas', 'maxReplicas']\n"
+           'forbidden: {that: "true", at: field, key: true}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: TensorFusionWorkload\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  maxReplicas: 5\n',
+           'apiVersion: example.com/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: other\n'
+           'spec:\n'
+           '  autoScaling: true\n'
+           '  minReplicas: 1\n'
+           '  tensor-fusion.ai/gpupool: pool-a\n'),
+ 'TF071': ('unknown_fields: {crd: WorkloadProfile, which: other, besides: [spec.autoScaling, spec.minReplicas, spec.maxReplicas]}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  schedulingPolicy: binpack\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  qos: low\n'),
+ 'TF072': ('when: isNumber(object.spec.gpuCount)\nbounds: {value: object.spec.gpuCount, of: integer, minimum: 1, maximum: 128}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  gpuCount: 0\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  gpuCount: 0\n'),
+ 'TF073': ('each: {value: object.spec.autoScalingConfig.autoSetResources}\n'
+           'when: >-\n'
+           "  key(value) in ['targetResource', 'targetComputePercentile', 'lowerBoundComputePercentile', 'upperBoundComputePercentile', "
+           "'targetVRAMPercentile',\n"
+           "  'lowerBoundVRAMPercentile', 'upperBoundVRAMPercentile', 'marginFraction', 'updateThreshold', 'historyDataPeriod', "
+           "'minVRAMResourcesRatio',\n"
+           "  'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'maxComputeResourcesRatio', 'initialDelayPeriod', 'interval']\n"
+           'forbidden: {that: isNumber(value) || isBool(value), at: value}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           '      targetComputePercentile: 0.9\n'
+           '      marginFraction: 0\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      targetComputePercentile: '0.9'\n"
+           '      marginFraction: "0.2"\n'
+           '      historyDataPeriod: 4h\n'),
+ 'TF074': ('each: {window: object.spec.autoScalingConfig.cronScalingRules, value: window}\n'
+           "when: key(value) in ['start', 'end'] && isText(value) && value != '' && window.enable == true\n"
+           'forbidden: {that: "!matches(trim(value), \'[0-9A-Za-z*,/?-]+([ \\\\t]+[0-9A-Za-z*,/?-]+){4}\')", at: value}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    cronScalingRules:\n'
+           '    - enable: true\n'
+           '      name: night\n'
+           "      start: '@daily'\n"
+           '      end: 0 6 * * *\n'
+           '      desiredResources:\n'
+           "        requests: {tflops: '1', vram: 1Gi}\n"
+           "        limits: {tflops: '2', vram: 1Gi}\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    cronScalingRules:\n'
+           '    - enable: false\n'
+           '      name: night\n'
+           "      start: '@daily'\n"
+           '      end: 0 6 * * *\n'
+           '      desiredResources:\n'
+           "        requests: {tflops: '1', vram: 1Gi}\n"
+           "        limits: {tflops: '2', vram: 1Gi}\n"),
+ 'TF075': ('forbidden: {that: "auto.enable == true && either(auto.targetResource, \'\') == \'\'", at: auto.enable}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      interval: 1m\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: false\n'),
+ 'TF076': ('forbidden: {that: "has(object.spec.nodeAffinity) && size(object.spec.nodeAffinity) > 0", at: object.spec.nodeAffinity, key: '
+           'true}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  nodeAffinity:\n'
+           '    requiredDuringSchedulingIgnoredDuringExecution:\n'
+           '      nodeSelectorTerms:\n'
+           '        - matchExpressions:\n'
+           '            - {key: disk, operator: In, values: [ssd]}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  nodeAffinity: {}\n'),
+ 'TF077': ('when: "has(profile_name) && has(object.metadata.namespace) && param(\'namespace\') == null"\n'
+           'forbidden:\n'
+           '  that: >-\n'
+           "    findAll('WorkloadProfile').exists(w, w.metadata.name == profile_name && !has(w.metadata.namespace))\n"
+           "    && findAll('WorkloadProfile').all(q, q.metadata.name != profile_name || q.metadata.namespace != "
+           'object.metadata.namespace)\n'
+           '  at: profile_name\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/workload-profile: small\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '---\n'
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/workload-profile: small\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '---\n'
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'),
  'TF402': ('let: {enabled: "self.metadata.labels[\'tensor-fusion.ai/enabled\']"}\n'
            'when: "!self.metadata.annotations.exists(a, startsWith(key(a), \'tensor-fusion.ai/\'))"\n'
            'forbidden:\n'
@@ -10021,6 +12576,2097 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '        - name: main\n'
            '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
            '          command: [python, serve.py]\n'),
+ 'TF501': ('when: enabled && !modern\nforbidden: {that: "!has(workload) && !has(generate)", at: pod.metadata.annotations, key: true}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           '  labels:\n'
+           '    app: demo\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: pool-a\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           "    tensor-fusion.ai/vram-request: '8Gi'\n"
+           "    tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '    tensor-fusion.ai/inject-container: main\n'
+           '    tensor-fusion.ai/isolation: hard\n'
+           'spec:\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: registry.example.com/team/app:1.4.2\n'),
+ 'TF502': ('let:\n'
+           '  cleared: "key(value) == \'tensor-fusion.ai/gpu-model\' ? profile.spec.gpuModel : key(value) == \'tensor-fusion.ai/vendor\' ? '
+           'profile.spec.vendor : profile.spec.qos"\n'
+           'each: {value: pod.metadata.annotations}\n'
+           "when: key(value) in ['tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/qos'] && value == ''\n"
+           'forbidden: {that: "has(cleared) && cleared != \'\'", at: value}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/workload-profile: small\n'
+           "        tensor-fusion.ai/gpu-model: ''\n"
+           "        tensor-fusion.ai/vendor: ''\n"
+           "        tensor-fusion.ai/qos: ''\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '---\n'
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  qos: high\n'
+           '  vendor: NVIDIA\n'
+           '  gpuModel: H20\n',
+           'apiVersion: batch.volcano.sh/v1alpha1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  schedulerName: volcano\n'
+           '  minAvailable: 1\n'
+           '  queue: default\n'
+           '  tasks:\n'
+           '    - name: worker\n'
+           '      replicas: 2\n'
+           '      template:\n'
+           '        metadata:\n'
+           '          labels:\n'
+           '            app: demo\n'
+           "            tensor-fusion.ai/enabled: 'true'\n"
+           '          annotations:\n'
+           '            tensor-fusion.ai/gpupool: pool-a\n'
+           "            tensor-fusion.ai/tflops-request: '10'\n"
+           "            tensor-fusion.ai/tflops-limit: '20'\n"
+           "            tensor-fusion.ai/vram-request: '8Gi'\n"
+           "            tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '            tensor-fusion.ai/inject-container: main\n'
+           '            tensor-fusion.ai/workload-profile: small\n'
+           "            tensor-fusion.ai/vendor: ''\n"
+           '        spec:\n'
+           '          restartPolicy: Never\n'
+           '          containers:\n'
+           '            - name: main\n'
+           '              image: registry.example.com/team/app:1.4.2\n'),
+ 'TF503': ('each: {field: profile.spec}\n'
+           'when: enabled\n'
+           'forbidden:\n'
+           '  that: >-\n'
+           "    key(field) == 'poolName' && !has(annotation('tensor-fusion.ai/gpupool'))\n"
+           "    || key(field) == 'isolation' && field != 'soft' && !has(isolation)\n"
+           "    || key(field) == 'gpuIndices' && !has(annotation('tensor-fusion.ai/gpu-indices'))\n"
+           '  at: field\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  poolName: pool-a\n'
+           '\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/workload-profile: small\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '---\n'
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  isolation: soft\n'),
+ 'TF504': ('each: {token: "split(inject, \',\')"}\n'
+           "when: size(split(inject, ',')) > 1\n"
+           "forbidden: {that: trim(token) == '', at: inject}\n",
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main,\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '        - name: logs\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main,logs\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '        - name: logs\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF505': ('each: {token: "split(inject, \',\')"}\n'
+           "when: trim(token) != '' && !(isolation in ['shared', 'partitioned'] && local != 'false')\n"
+           'forbidden:\n'
+           '  that: "size(split(inject, \',\').filter(other, trim(other) == trim(token))) > 1 && pod.spec.containers.exists(c, c.name == '
+           'trim(token))"\n'
+           '  at: inject\n',
+           'apiVersion: v1\n'
+           'kind: Pod\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           '  labels:\n'
+           '    app: demo\n'
+           "    tensor-fusion.ai/enabled: 'true'\n"
+           '  annotations:\n'
+           '    tensor-fusion.ai/gpupool: pool-a\n'
+           "    tensor-fusion.ai/tflops-request: '10'\n"
+           "    tensor-fusion.ai/tflops-limit: '20'\n"
+           "    tensor-fusion.ai/vram-request: '8Gi'\n"
+           "    tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '    tensor-fusion.ai/inject-container: main,main\n'
+           '    tensor-fusion.ai/isolation: shared\n'
+           "    tensor-fusion.ai/is-local-gpu: 'false'\n"
+           'spec:\n'
+           '  containers:\n'
+           '    - name: main\n'
+           '      image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main,main\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '        - name: logs\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF506': ('each: {token: "split(inject, \',\')"}\nforbidden: {that: "trim(token) != \'\' && trim(token) != token", at: inject}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main, logs\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '        - name: logs\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main, logs\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'
+           '        - name: logs\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF507': ('let:\n'
+           "  text: annotation('tensor-fusion.ai/worker-pod-template')\n"
+           '  parsed: yaml(text)\n'
+           'when: isMap(parsed)\n'
+           'forbidden: {that: "!has(parsed.spec) && !has(parsed.metadata)", at: text}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'false'\n"
+           '        tensor-fusion.ai/worker-pod-template: |\n'
+           '          nodeSelector:\n'
+           '            disk: ssd\n'
+           '          tolerations: []\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'false'\n"
+           '        tensor-fusion.ai/worker-pod-template: |\n'
+           '          metadata:\n'
+           '            labels:\n'
+           '              tier: gpu\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF508': ('let:\n'
+           "  text: annotation('tensor-fusion.ai/worker-pod-template')\n"
+           "  mode: effective('is-local-gpu')\n"
+           'when: "isText(text) && text != \'\'"\n'
+           "forbidden: {that: mode == 'true', at: text, key: true}\n",
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/isolation: hard\n'
+           "        tensor-fusion.ai/sidecar-worker: 'true'\n"
+           '        tensor-fusion.ai/worker-pod-template: \'{"spec": {}}\'\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/worker-pod-template: \'{"spec": {}}\'\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF509': ("forbidden: {that: isolation == '', at: isolation}\n",
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/isolation: ''\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF510': ('each: {value: pod.metadata.annotations}\n'
+           "when: isolation == 'shared' && key(value) in ['tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/vram-limit']\n"
+           'forbidden: {that: isText(value), at: value}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           '        tensor-fusion.ai/isolation: shared\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/tflops-limit: '10'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/isolation: soft\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF511': ("when: isolation == 'partitioned'\n"
+           'forbidden:\n'
+           '  that: >-\n'
+           "    vendor in ['AMD', 'Intel', 'Qualcomm', 'AWSNeuron', 'Google', 'Cerebras', 'Hygon', 'MetaX', 'MooreThreads', 'Biren', "
+           "'THead', 'Cambricon', 'Enflame',\n"
+           "    'KunlunXin', 'Horizon', 'Moore']\n"
+           '  at: isolation\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/isolation: partitioned\n'
+           '        tensor-fusion.ai/vendor: Cambricon\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/isolation: partitioned\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF512': ('let:\n'
+           "  dedicated: annotation('tensor-fusion.ai/dedicated-gpu')\n"
+           'each: {value: pod.metadata.annotations}\n'
+           'when: >-\n'
+           "  dedicated == 'true' && key(value) in ['tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/tflops-limit', "
+           "'tensor-fusion.ai/vram-request',\n"
+           "  'tensor-fusion.ai/vram-limit']\n"
+           'forbidden: {that: has(value), at: value}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/dedicated-gpu: 'true'\n"
+           '        tensor-fusion.ai/gpu-model: H20\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '10'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/dedicated-gpu: 'false'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF513': ('let:\n'
+           "  configured: param('gpuModels')\n"
+           "  models: fact('tensor-fusion-catalogue')\n"
+           'when: isText(model) && !(model in configured) && !(model in models.names)\n'
+           'forbidden:\n'
+           '  that: >-\n'
+           "    contains(model, ',') && split(model, ',').all(part, lower(trim(part)) in models.families || trim(part) in models.names || "
+           'trim(part) in configured)\n'
+           "    || contains(trim(model), ' ') && split(trim(model), ' ').all(part, lower(part) in models.families || part in models.names "
+           '|| part in configured)\n'
+           '  at: model\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/gpu-model: A100 H100 L4 L40s\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/gpu-model: NVIDIA A100 80GB PCIe\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF514': ('let:\n'
+           "  given: annotation('tensor-fusion.ai/vendor')\n"
+           '  vendors: >-\n'
+           "    ['NVIDIA', 'AMD', 'Intel', 'Qualcomm', 'AWSNeuron', 'Google', 'Cerebras', 'Hygon', 'MetaX', 'MooreThreads', 'Biren', "
+           "'THead', 'PPU', 'Ascend', 'Cambricon',\n"
+           "    'Enflame', 'KunlunXin', 'Horizon', 'Moore', 'Example', 'Unknown']\n"
+           "when: isText(given) && given != ''\n"
+           'forbidden: {that: "!vendors.exists(name, lower(name) == lower(given))", at: given}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/vendor: Huawei\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/vendor: Ascend\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF515': ('let:\n'
+           "  qos: annotation('tensor-fusion.ai/qos')\n"
+           "when: enabled && qos in ['high', 'critical']\n"
+           'forbidden: {that: "!has(pod.spec.priorityClassName)", at: qos}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/qos: high\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/qos: critical\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF516': ('let:\n'
+           "  qos: annotation('tensor-fusion.ai/qos')\n"
+           "when: qos == 'critical'\n"
+           'forbidden:\n'
+           '  that: >-\n'
+           "    template.kind in ['Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', "
+           "'TFJob.kubeflow.org', 'MPIJob.kubeflow.org',\n"
+           "    'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', "
+           "'JobSet.jobset.x-k8s.io', 'RayJob.ray.io']\n"
+           '  at: qos\n',
+           'apiVersion: batch/v1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  parallelism: 2\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/qos: critical\n'
+           '    spec:\n'
+           '      restartPolicy: Never\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: batch/v1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  parallelism: 2\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           '        tensor-fusion.ai/qos: medium\n'
+           '    spec:\n'
+           '      restartPolicy: Never\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF517': ('let:\n'
+           "  sidecar: annotation('tensor-fusion.ai/sidecar-worker')\n"
+           "when: sidecar == 'true' || local == 'true' && profile.spec.sidecarWorker == true\n"
+           'forbidden:\n'
+           '  that: "isolation == \'partitioned\' || (!has(isolation) || isolation == \'soft\') && (!has(vendor) || vendor in [\'\', '
+           '\'NVIDIA\'])"\n'
+           '  at: "sidecar == \'true\' ? sidecar : profile.spec.sidecarWorker"\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/sidecar-worker: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/sidecar-worker: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF518': ('let:\n'
+           "  features: annotation('tensor-fusion.ai/disable-features')\n"
+           'when: "local == \'true\' && annotation(\'tensor-fusion.ai/sidecar-worker\') != \'true\' && profile.spec.sidecarWorker != '
+           'true"\n'
+           'forbidden: {that: "isText(features) && (!has(isolation) || isolation in [\'soft\', \'shared\', \'partitioned\'])", at: '
+           'features, key: true}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           '        tensor-fusion.ai/disable-features: mem-manager\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'false'\n"
+           '        tensor-fusion.ai/disable-features: gpu-limiter\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF520': ('unknown_fields: {crd: WorkloadProfile, which: near, besides: [spec.autoScaling, spec.minReplicas, spec.maxReplicas]}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  isLocalGpu: true\n'
+           '  gpumodel: H20\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  isLocalGPU: true\n'
+           '  gpuModel: H20\n'),
+ 'TF521': ('unknown_fields: {crd: WorkloadProfile, which: removed, until: ["", 1.34.0, 1.35.0], besides: [spec.autoScaling, '
+           'spec.minReplicas, spec.maxReplicas]}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      targetTflopsPercentile: '0.9'\n"
+           '  standaloneWorkerMode: true\n'
+           '  noStandaloneWorkerMode: true\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      targetComputePercentile: '0.9'\n"),
+ 'TF522': ('unknown_fields: {crd: WorkloadProfile, which: removed, until: [1.45.0]}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetLimits:\n'
+           '      enable: true\n'
+           '    autoSetRequests: {}\n'
+           '    scaleToZero: true\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetLimits:\n'
+           '      enable: true\n'
+           '    autoSetRequests: {}\n'),
+ 'TF523': ('unknown_fields: {crd: WorkloadProfile, which: removed, until: [1.49.16]}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetReplicas: {}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      requestMarginFraction: '0.1'\n"
+           '      historyLength: 4h\n'),
+ 'TF524': ('each: {field: object.spec}\n'
+           'let:\n'
+           '  legal: "key(field) == \'qos\' ? [\'low\', \'medium\', \'high\', \'critical\'] : [\'shared\', \'soft\', \'hard\', '
+           '\'partitioned\']"\n'
+           "when: key(field) in ['qos', 'isolation'] && isText(field)\n"
+           'forbidden: {that: "!(field in legal)", at: field}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  qos: High\n'
+           "  isolation: ''\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  qos: critical\n'
+           '  isolation: shared\n'),
+ 'TF525': ('forbidden: {that: isNumber(object.spec.replicas) && int(object.spec.replicas) == 0, at: object.spec.replicas}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  replicas: 0\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  qos: low\n'),
+ 'TF526': ('when: isNumber(object.spec.replicas)\nbounds: {value: object.spec.replicas, of: integer, minimum: 0}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: TensorFusionWorkload\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  replicas: -1\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: TensorFusionWorkload\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  replicas: 3\n'),
+ 'TF527': ('forbidden: {that: "isMap(gang) && !has(gang.minMembers)", at: gang, key: true}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  gangScheduling:\n'
+           '    timeout: 5m\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  gangScheduling:\n'
+           '    timeout: 5m\n'),
+ 'TF528': ('let:\n'
+           '  minimum: object.spec.gangScheduling.minMembers\n'
+           '  replicas: object.spec.replicas\n'
+           'when: isNumber(minimum)\n'
+           'forbidden:\n'
+           '  that: "int(minimum) < 0 || int(minimum) == 1 || isNumber(replicas) && int(minimum) > int(replicas)"\n'
+           '  at: minimum\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  gangScheduling:\n'
+           '    minMembers: 1\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  replicas: 2\n'
+           '  gangScheduling:\n'
+           '    minMembers: 2\n'),
+ 'TF529': ('let:\n'
+           '  minimum: object.spec.gangScheduling.minMembers\n'
+           'forbidden: {that: isNumber(minimum) && int(minimum) == 0, at: minimum}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  gangScheduling:\n'
+           '    minMembers: 0\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  gangScheduling:\n'
+           '    minMembers: 2\n'),
+ 'TF530': ('when: isText(gang.timeout)\nformat: {value: gang.timeout, is: duration}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  gangScheduling:\n'
+           '    minMembers: 2\n'
+           "    timeout: ''\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  gangScheduling:\n'
+           '    minMembers: 2\n'
+           '    timeout: 0s\n'),
+ 'TF531': ('when: isText(gang.mode)\none_of: {value: gang.mode, values: [Strict]}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  gangScheduling:\n'
+           '    minMembers: 2\n'
+           '    mode: strict\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  gangScheduling:\n'
+           '    minMembers: 2\n'
+           '    mode: Strict\n'),
+ 'TF532': ('each: {value: object.spec.autoScalingConfig.autoSetResources}\n'
+           'when: >-\n'
+           "  key(value) in ['targetComputePercentile', 'lowerBoundComputePercentile', 'upperBoundComputePercentile', "
+           "'targetVRAMPercentile', 'lowerBoundVRAMPercentile',\n"
+           "  'upperBoundVRAMPercentile', 'marginFraction', 'updateThreshold', 'minVRAMResourcesRatio', 'maxVRAMResourcesRatio', "
+           "'minComputeResourcesRatio',\n"
+           "  'maxComputeResourcesRatio'] && isText(value) && value != ''\n"
+           'forbidden: {that: "!matches(value, \'[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?\')", at: value}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           '      targetComputePercentile: 95%\n'
+           '      maxVRAMResourcesRatio: 5x\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      targetComputePercentile: ''\n"),
+ 'TF533': ('each: {value: object.spec.autoScalingConfig.autoSetResources}\n'
+           'when: >-\n'
+           "  key(value) in ['targetComputePercentile', 'lowerBoundComputePercentile', 'upperBoundComputePercentile', "
+           "'targetVRAMPercentile', 'lowerBoundVRAMPercentile',\n"
+           "  'upperBoundVRAMPercentile'] && matches(value, '[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?')\n"
+           'forbidden: {that: quantity(value) <= 0 || quantity(value) > 1, at: value}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      targetComputePercentile: '95'\n"
+           "      lowerBoundVRAMPercentile: '0'\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      upperBoundComputePercentile: '1'\n"
+           "      lowerBoundVRAMPercentile: '0.01'\n"),
+ 'TF534': ('let:\n'
+           '  lower_bound: auto.lowerBoundComputePercentile\n'
+           '  target: auto.targetComputePercentile\n'
+           '  upper_bound: auto.upperBoundComputePercentile\n'
+           'when: >-\n'
+           '  !isNumber(lower_bound) && !isNumber(target) && !isNumber(upper_bound)\n'
+           '  && !(quantity(lower_bound) > 1) && !(quantity(target) > 1) && !(quantity(upper_bound) > 1)\n'
+           'forbidden:\n'
+           '  that: >-\n'
+           "    (has(lower_bound) || has(target) || has(upper_bound)) && (quantity(either(lower_bound, '0.5')) > quantity(either(target, "
+           "'0.95'))\n"
+           "    || quantity(either(target, '0.95')) > quantity(either(upper_bound, '0.99')))\n"
+           '  at: "has(target) ? target : has(lower_bound) ? lower_bound : upper_bound"\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      lowerBoundComputePercentile: '0.96'\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      lowerBoundComputePercentile: '0.9'\n"
+           "      targetComputePercentile: '0.9'\n"
+           "      upperBoundComputePercentile: '0.9'\n"),
+ 'TF535': ('let:\n'
+           '  lower_bound: auto.lowerBoundVRAMPercentile\n'
+           '  target: auto.targetVRAMPercentile\n'
+           '  upper_bound: auto.upperBoundVRAMPercentile\n'
+           'when: >-\n'
+           '  !isNumber(lower_bound) && !isNumber(target) && !isNumber(upper_bound)\n'
+           '  && !(quantity(lower_bound) > 1) && !(quantity(target) > 1) && !(quantity(upper_bound) > 1)\n'
+           'forbidden:\n'
+           '  that: >-\n'
+           "    (has(lower_bound) || has(target) || has(upper_bound)) && (quantity(either(lower_bound, '0.5')) > quantity(either(target, "
+           "'0.98'))\n"
+           "    || quantity(either(target, '0.98')) > quantity(either(upper_bound, '0.99')))\n"
+           '  at: "has(target) ? target : has(lower_bound) ? lower_bound : upper_bound"\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      lowerBoundVRAMPercentile: '0.8'\n"
+           "      targetVRAMPercentile: '0.7'\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      lowerBoundVRAMPercentile: '0.5'\n"
+           "      targetVRAMPercentile: '0.7'\n"
+           "      upperBoundVRAMPercentile: '0.9'\n"),
+ 'TF536': ('let:\n'
+           '  threshold: auto.updateThreshold\n'
+           '  margin: auto.marginFraction\n'
+           'when: "!isNumber(threshold) && !isNumber(margin)"\n'
+           'forbidden:\n'
+           '  that: "(has(threshold) || has(margin)) && quantity(either(threshold, \'0.1\')) > quantity(either(margin, \'0.15\'))"\n'
+           '  at: "has(threshold) ? threshold : margin"\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      marginFraction: '0.05'\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      updateThreshold: '0.2'\n"
+           "      marginFraction: '0.2'\n"),
+ 'TF537': ('each: {value: object.spec.autoScalingConfig.autoSetResources}\n'
+           'when: isText(value)\n'
+           'forbidden:\n'
+           '  that: >-\n'
+           "    key(value) in ['minVRAMResourcesRatio', 'minComputeResourcesRatio'] && quantity(value) > 1\n"
+           "    || key(value) in ['maxVRAMResourcesRatio', 'maxComputeResourcesRatio'] && quantity(value) < 1\n"
+           '  at: value\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      minVRAMResourcesRatio: '1.5'\n"
+           "      maxComputeResourcesRatio: '0.5'\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: all\n'
+           "      minVRAMResourcesRatio: '1'\n"
+           "      maxComputeResourcesRatio: '1'\n"),
+ 'TF538': ('let:\n'
+           '  target: auto.targetResource\n'
+           '  meant: "lower(trim(target)) in [\'tflops\', \'flops\', \'gpu\', \'cpu\'] ? \'compute\' : lower(trim(target)) in [\'memory\', '
+           '\'mem\'] ? \'vram\' : nearest(target, [\'compute\', \'vram\', \'all\'])"\n'
+           'forbidden: {that: "isText(target) && target != \'\' && !(lower(target) in [\'compute\', \'vram\', \'all\'])", at: target}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: tflops\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    autoSetResources:\n'
+           '      enable: true\n'
+           '      targetResource: tflops\n'),
+ 'TF539': ('each: {window: object.spec.autoScalingConfig.cronScalingRules}\n'
+           'forbidden: {that: "window.enable == true && isText(window.start) && window.start != \'\' && trim(window.start) == '
+           'trim(window.end)", at: window.end}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    cronScalingRules:\n'
+           '    - enable: true\n'
+           '      name: night\n'
+           '      start: 0 6 * * *\n'
+           '      end: 0 6 * * *\n'
+           '      desiredResources:\n'
+           "        requests: {tflops: '1', vram: 1Gi}\n"
+           "        limits: {tflops: '2', vram: 1Gi}\n",
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    cronScalingRules:\n'
+           '    - enable: true\n'
+           '      name: night\n'
+           '      start: 0 6 * * *\n'
+           '      end: 0 7 * * *\n'
+           '      desiredResources:\n'
+           "        requests: {tflops: '1', vram: 1Gi}\n"
+           "        limits: {tflops: '2', vram: 1Gi}\n"),
+ 'TF540': ('each: {window: object.spec.autoScalingConfig.cronScalingRules}\n'
+           'when: window.enable == true\n'
+           'forbidden:\n'
+           '  that: "either(window.name, \'\') == \'\' || either(window.start, \'\') == \'\' || either(window.end, \'\') == \'\' || '
+           '!has(window.desiredResources)"\n'
+           '  at: window\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    cronScalingRules:\n'
+           '    - enable: true\n'
+           '      name: night\n'
+           '      start: 0 22 * * *\n'
+           '      end: 0 6 * * *\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  autoScalingConfig:\n'
+           '    cronScalingRules:\n'
+           '    - enable: false\n'
+           '      name: night\n'
+           '      start: 0 22 * * *\n'
+           '      end: 0 6 * * *\n'),
+ 'TF541': ('forbidden:\n'
+           '  that: "isMap(object.spec.workerPodTemplate) && size(object.spec.workerPodTemplate) > 0 && object.spec.isLocalGPU == true"\n'
+           '  at: object.spec.workerPodTemplate\n'
+           '  key: true\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  isLocalGPU: true\n'
+           '  workerPodTemplate:\n'
+           '    spec:\n'
+           '      nodeSelector: {disk: ssd}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  isLocalGPU: false\n'
+           '  workerPodTemplate:\n'
+           '    spec:\n'
+           '      nodeSelector: {disk: ssd}\n'),
+ 'TF542': ("when: gang == 'true' && desired >= 2\nforbidden: {that: int(minimum) > desired, at: minimum}\n",
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 4\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '5'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '4'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF543': ("when: gang == 'true'\nforbidden: {that: desired < 2, at: gang}\n",
+           'apiVersion: batch/v1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           '    spec:\n'
+           '      restartPolicy: Never\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'false'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF544': ("when: gang == 'true' && isText(annotation('tensor-fusion.ai/gang-timeout')) && annotation('tensor-fusion.ai/gang-timeout') != "
+           "''\n"
+           'format: {value: "annotation(\'tensor-fusion.ai/gang-timeout\')", is: duration}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           "        tensor-fusion.ai/gang-timeout: '1d'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           "        tensor-fusion.ai/gang-timeout: '0'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF545': ('each: {value: pod.metadata.annotations}\n'
+           "when: key(value) in ['tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout'] && (!has(gang) || gang == 'false')\n"
+           'forbidden: {that: has(value), at: value, key: true}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           "        tensor-fusion.ai/gang-timeout: '5m'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF546': ("when: gang == 'true'\n"
+           'forbidden: {that: "either(minimum, \'\') == \'\' || int(minimum) == 0", at: "has(minimum) ? minimum : gang"}\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 4\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 4\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF547': ('each: {field: object.spec}\n'
+           'let:\n'
+           '  wanted: >-\n'
+           "    key(field) in ['replicas', 'gpuCount'] && (isText(field) || !isInt(field)) ? 'a whole number without quotes'\n"
+           "    : key(field) in ['isLocalGPU', 'sidecarWorker'] && !isBool(field) ? 'true or false without quotes'\n"
+           "    : key(field) in ['poolName', 'qos', 'isolation', 'partitionTemplateId', 'gpuModel', 'vendor'] && !isText(field) ? 'a "
+           "text'\n"
+           "    : key(field) in ['resources', 'autoScalingConfig', 'gangScheduling', 'nodeAffinity', 'workerPodTemplate'] && !isMap(field) "
+           "? 'a mapping'\n"
+           "    : key(field) == 'gpuIndices' && !isList(field) ? 'a list of whole numbers' : null\n"
+           'forbidden: {that: has(field) && has(wanted), at: field}\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           "  isLocalGPU: 'true'\n"
+           "  gpuCount: '2'\n"
+           '  replicas: 1.5\n',
+           'apiVersion: tensor-fusion.ai/v1\n'
+           'kind: WorkloadProfile\n'
+           'metadata:\n'
+           '  name: small\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  resources:\n'
+           '    requests: {tflops: "5", vram: 4Gi}\n'
+           '    limits: {tflops: "15", vram: 4Gi}\n'
+           '  isLocalGPU: ${LOCAL}\n'
+           "  replicas: '{{ .Values.replicas }}'\n"),
  'VJ096': ('when: size(job.tasks) > 0\nforbidden: {that: int(job.minAvailable) > replicas_of_all, at: job.minAvailable}\n',
            'apiVersion: batch.volcano.sh/v1alpha1\n'
            'kind: Job\n'
@@ -10062,6 +14708,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '                limits:\n'
            '                  nvidia.com/gpu: "1"\n'),
  'VJ097': ('each: {holder: holders, policy: holder.policies}\n'
+           'when: "!isText(policy.events)"\n'
            'forbidden: {that: "has(policy.exitCode) == (size(events) > 0)", at: "has(policy.exitCode) ? policy.exitCode : policy"}\n',
            'apiVersion: batch.volcano.sh/v1alpha1\n'
            'kind: Job\n'
@@ -10345,6 +14992,162 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '  tasks:\n'
            '    - name: worker\n'
            '      replicas: 2\n'
+           '      template:\n'
+           '        spec:\n'
+           '          restartPolicy: Never\n'
+           '          containers:\n'
+           '            - name: main\n'
+           '              image: registry.example.com/ml/train:2.3.0\n'
+           '              resources:\n'
+           '                limits:\n'
+           '                  nvidia.com/gpu: "1"\n'),
+ 'VJ103': ('let:\n'
+           '  name: either(object.metadata.name, object.metadata.generateName)\n'
+           '  # What is added to the name: eleven characters for each run of a CronJob, five for a generated name.\n'
+           '  added: "object.kind == \'CronJob\' ? 11 : has(object.metadata.name) ? 0 : 5"\n'
+           '  longest: >-\n'
+           '    max(job.tasks.map(t, size(name) + added + 2 + (int(key(t)) < 10 ? 1 : int(key(t)) < 100 ? 2 : 3)\n'
+           "    + (has(t.name) && t.name != '' ? size(t.name) : int(key(t)) < 10 ? 8 : int(key(t)) < 100 ? 9 : 10)))\n"
+           'when: "has(name) && !job.tasks.exists(t, size(t.name) > 63)"\n'
+           'forbidden: {that: longest > 63, at: name}\n',
+           'apiVersion: batch.volcano.sh/v1alpha1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  generateName: pretrain-llama-70b-on-the-common-crawl-of-february-\n'
+           'spec:\n'
+           '  schedulerName: volcano\n'
+           '  queue: research\n'
+           '  tasks:\n'
+           '    - name: worker\n'
+           '      replicas: 1\n'
+           '      template:\n'
+           '        spec:\n'
+           '          restartPolicy: Never\n'
+           '          containers:\n'
+           '            - name: main\n'
+           '              image: registry.example.com/ml/train:2.3.0\n'
+           '              resources:\n'
+           '                limits:\n'
+           '                  nvidia.com/gpu: "1"\n',
+           'apiVersion: batch.volcano.sh/v1alpha1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: pretrain-llama-70b-on-the-common-crawl-of-februar\n'
+           'spec:\n'
+           '  schedulerName: volcano\n'
+           '  queue: research\n'
+           '  tasks:\n'
+           '    - name: workers-all\n'
+           '      replicas: 1\n'
+           '      template:\n'
+           '        spec:\n'
+           '          restartPolicy: Never\n'
+           '          containers:\n'
+           '            - name: main\n'
+           '              image: registry.example.com/ml/train:2.3.0\n'
+           '              resources:\n'
+           '                limits:\n'
+           '                  nvidia.com/gpu: "1"\n'),
+ 'VJ104': ('each: {task: job.tasks}\n'
+           'let:\n'
+           '  own: task.template.metadata.annotations\n'
+           '  other: >-\n'
+           "    job.tasks.filter(t, int(key(t)) < int(key(task)) && t.template.metadata.labels['tensor-fusion.ai/enabled'] == 'true'\n"
+           "    && t.template.metadata.annotations['tensor-fusion.ai/is-local-gpu'] == 'false')[0].template.metadata.annotations\n"
+           'when: >-\n'
+           "  task.template.metadata.labels['tensor-fusion.ai/enabled'] == 'true' && own['tensor-fusion.ai/is-local-gpu'] == 'false' && "
+           'has(other)\n'
+           'forbidden:\n'
+           '  that: >-\n'
+           "    ['tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/vram-request', "
+           "'tensor-fusion.ai/vram-limit',\n"
+           "    'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/workload-profile'].exists(k, own[k] != "
+           'other[k])\n'
+           '  at: own\n',
+           'apiVersion: batch.volcano.sh/v1alpha1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: pretrain\n'
+           'spec:\n'
+           '  schedulerName: volcano\n'
+           '  queue: research\n'
+           '  tasks:\n'
+           '    - name: master\n'
+           '      replicas: 2\n'
+           '      template:\n'
+           '        metadata:\n'
+           '          labels:\n'
+           '            tensor-fusion.ai/enabled: "true"\n'
+           '          annotations:\n'
+           '            tensor-fusion.ai/is-local-gpu: "false"\n'
+           '            tensor-fusion.ai/gpupool: shared\n'
+           '            tensor-fusion.ai/inject-container: main\n'
+           '            tensor-fusion.ai/tflops-request: "10"\n'
+           '            tensor-fusion.ai/tflops-limit: "20"\n'
+           '            tensor-fusion.ai/vram-request: 4Gi\n'
+           '            tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        spec:\n'
+           '          restartPolicy: Never\n'
+           '          containers:\n'
+           '            - name: main\n'
+           '              image: registry.example.com/ml/train:2.3.0\n'
+           '              resources:\n'
+           '                limits:\n'
+           '                  nvidia.com/gpu: "1"\n'
+           '    - name: worker\n'
+           '      replicas: 2\n'
+           '      template:\n'
+           '        metadata:\n'
+           '          labels:\n'
+           '            tensor-fusion.ai/enabled: "true"\n'
+           '          annotations:\n'
+           '            tensor-fusion.ai/is-local-gpu: "false"\n'
+           '            tensor-fusion.ai/gpupool: shared\n'
+           '            tensor-fusion.ai/inject-container: main\n'
+           '            tensor-fusion.ai/tflops-request: "10"\n'
+           '            tensor-fusion.ai/tflops-limit: "40"\n'
+           '            tensor-fusion.ai/vram-request: 4Gi\n'
+           '            tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        spec:\n'
+           '          restartPolicy: Never\n'
+           '          containers:\n'
+           '            - name: main\n'
+           '              image: registry.example.com/ml/train:2.3.0\n'
+           '              resources:\n'
+           '                limits:\n'
+           '                  nvidia.com/gpu: "1"\n',
+           'apiVersion: batch.volcano.sh/v1alpha1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: pretrain\n'
+           'spec:\n'
+           '  schedulerName: volcano\n'
+           '  queue: research\n'
+           '  tasks:\n'
+           '    - name: worker\n'
+           '      replicas: 2\n'
+           '      template:\n'
+           '        metadata:\n'
+           '          labels:\n'
+           '            tensor-fusion.ai/enabled: "true"\n'
+           '          annotations:\n'
+           '            tensor-fusion.ai/is-local-gpu: "false"\n'
+           '            tensor-fusion.ai/gpupool: shared\n'
+           '            tensor-fusion.ai/inject-container: main\n'
+           '            tensor-fusion.ai/tflops-request: "10"\n'
+           '            tensor-fusion.ai/tflops-limit: "20"\n'
+           '            tensor-fusion.ai/vram-request: 4Gi\n'
+           '            tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        spec:\n'
+           '          restartPolicy: Never\n'
+           '          containers:\n'
+           '            - name: main\n'
+           '              image: registry.example.com/ml/train:2.3.0\n'
+           '              resources:\n'
+           '                limits:\n'
+           '                  nvidia.com/gpu: "1"\n'
+           '    - name: master\n'
+           '      replicas: 1\n'
            '      template:\n'
            '        spec:\n'
            '          restartPolicy: Never\n'
@@ -11324,8 +16127,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            "  label('tensor-fusion.ai/enabled') == 'true' && annotation('tensor-fusion.ai/gang-enabled') != 'true'\n"
            "  && (pod.spec.schedulerName == 'volcano' || !has(pod.spec.schedulerName) && of_volcano && either(template.scheduler, "
            "'volcano') == 'volcano')\n"
-           'forbidden: {that: "annotation(\'tensor-fusion.ai/is-local-gpu\') == \'true\'", at: '
-           '"annotation(\'tensor-fusion.ai/is-local-gpu\')"}\n',
+           'forbidden: {that: "effective(\'is-local-gpu\') == \'true\'", at: "effective(\'is-local-gpu\')"}\n',
            'apiVersion: batch.volcano.sh/v1alpha1\n'
            'kind: Job\n'
            'metadata:\n'
@@ -11948,4 +16750,112 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '              image: registry.example.com/ml/train:2.3.0\n'
            '              resources:\n'
            '                limits:\n'
-           '                  nvidia.com/gpu: "1"\n')}
+           '                  nvidia.com/gpu: "1"\n'),
+ 'VJ135': ('let:\n'
+           '  name: either(object.metadata.name, object.metadata.generateName)\n'
+           '  added: "object.kind == \'CronJob\' ? 11 : has(object.metadata.name) ? 0 : 5"\n'
+           '  longest: >-\n'
+           '    max(job.tasks.map(t, size(name) + added + 2 + (int(key(t)) < 10 ? 1 : int(key(t)) < 100 ? 2 : 3)\n'
+           "    + (has(t.name) && t.name != '' ? size(t.name) : int(key(t)) < 10 ? 8 : int(key(t)) < 100 ? 9 : 10)))\n"
+           '  real: >-\n'
+           '    max(job.tasks.map(t, size(name) + added + 2\n'
+           '    + (int(t.replicas) > 10000 ? 5 : int(t.replicas) > 1000 ? 4 : int(t.replicas) > 100 ? 3 : int(t.replicas) > 10 ? 2 : 1)\n'
+           "    + (has(t.name) && t.name != '' ? size(t.name) : int(key(t)) < 10 ? 8 : int(key(t)) < 100 ? 9 : 10)))\n"
+           'when: >-\n'
+           "  has(name) && longest <= 63 && ('svc' in job.plugins || 'tensorflow' in job.plugins || 'mpi' in job.plugins || 'pytorch' in "
+           'job.plugins\n'
+           "  || 'ray' in job.plugins)\n"
+           'forbidden: {that: real > 63, at: name}\n',
+           'apiVersion: batch.volcano.sh/v1alpha1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: pretrain-llama-70b-on-the-common-crawl-of-februar\n'
+           'spec:\n'
+           '  schedulerName: volcano\n'
+           '  queue: research\n'
+           '  plugins:\n'
+           '    svc: []\n'
+           '  tasks:\n'
+           '    - name: workers-all\n'
+           '      replicas: 200\n'
+           '      template:\n'
+           '        spec:\n'
+           '          restartPolicy: Never\n'
+           '          containers:\n'
+           '            - name: main\n'
+           '              image: registry.example.com/ml/train:2.3.0\n'
+           '              resources:\n'
+           '                limits:\n'
+           '                  nvidia.com/gpu: "1"\n',
+           'apiVersion: batch.volcano.sh/v1alpha1\n'
+           'kind: Job\n'
+           'metadata:\n'
+           '  name: pretrain-llama-70b-on-the-common-crawl-of-februar\n'
+           'spec:\n'
+           '  schedulerName: volcano\n'
+           '  queue: research\n'
+           '  tasks:\n'
+           '    - name: workers-all\n'
+           '      replicas: 200\n'
+           '      template:\n'
+           '        spec:\n'
+           '          restartPolicy: Never\n'
+           '          containers:\n'
+           '            - name: main\n'
+           '              image: registry.example.com/ml/train:2.3.0\n'
+           '              resources:\n'
+           '                limits:\n'
+           '                  nvidia.com/gpu: "1"\n'),
+ 'VJ136': ('each: {holder: holders, policy: holder.policies}\nforbidden: {that: isText(policy.events), at: policy.events}\n',
+           'apiVersion: batch.volcano.sh/v1alpha1\n'
+           'kind: CronJob\n'
+           'metadata:\n'
+           '  name: nightly\n'
+           'spec:\n'
+           '  schedule: "0 2 * * *"\n'
+           '  concurrencyPolicy: Forbid\n'
+           '  jobTemplate:\n'
+           '    spec:\n'
+           '      schedulerName: volcano\n'
+           '      queue: research\n'
+           '      tasks:\n'
+           '        - name: worker\n'
+           '          replicas: 2\n'
+           '          policies:\n'
+           '            - events: PodFailed\n'
+           '              action: RestartTask\n'
+           '          template:\n'
+           '            spec:\n'
+           '              restartPolicy: Never\n'
+           '              containers:\n'
+           '                - name: main\n'
+           '                  image: registry.example.com/ml/train:2.3.0\n'
+           '                  resources:\n'
+           '                    limits:\n'
+           '                      nvidia.com/gpu: "1"\n',
+           'apiVersion: batch.volcano.sh/v1alpha1\n'
+           'kind: CronJob\n'
+           'metadata:\n'
+           '  name: nightly\n'
+           'spec:\n'
+           '  schedule: "0 2 * * *"\n'
+           '  concurrencyPolicy: Forbid\n'
+           '  jobTemplate:\n'
+           '    spec:\n'
+           '      schedulerName: volcano\n'
+           '      queue: research\n'
+           '      tasks:\n'
+           '        - name: worker\n'
+           '          replicas: 2\n'
+           '          policies:\n'
+           '            - events: [PodFailed]\n'
+           '              action: RestartTask\n'
+           '          template:\n'
+           '            spec:\n'
+           '              restartPolicy: Never\n'
+           '              containers:\n'
+           '                - name: main\n'
+           '                  image: registry.example.com/ml/train:2.3.0\n'
+           '                  resources:\n'
+           '                    limits:\n'
+           '                      nvidia.com/gpu: "1"\n')}

@@ -22,7 +22,8 @@ def _in_bytes_8a7379(s: Any) -> Any:
 def _in_bytes_8a7379_because(s: Any, truth: bool) -> Any:
     """in_bytes"""
     self_ = s.value
-    return reason(s, [[*([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')]]), *([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')]])] if (matches((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')), ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))) else None, ([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')]]) if le(1048576, whole(quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))) else None]) if truth else [*([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')]]), *([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')]])]
+    reads_1 = ([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')]])
+    return reason(s, [[*reads_1, *reads_1] if (matches((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')), ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))) else None, reads_1 if le(1048576, whole(quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))) else None]) if truth else [*reads_1, *reads_1]
 
 
 def _near_dcbe15(s: Any) -> Any:
@@ -37,7 +38,8 @@ def _near_dcbe15(s: Any) -> Any:
 def _near_dcbe15_because(s: Any, truth: bool) -> Any:
     """near"""
     self_ = s.value
-    return ([] if lt(95, whole(quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'))))) else ([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')]])) if truth else ([] if lt(95, whole(quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'))))) else ([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')]]))
+    reads_1 = ([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')]])
+    return ([] if lt(95, whole(quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'))))) else reads_1) if truth else ([] if lt(95, whole(quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'))))) else reads_1)
 
 
 def _node_of_qgpu_60ffdb(s: Any) -> Any:
@@ -53,7 +55,7 @@ def _node_of_qgpu_60ffdb_because(s: Any, truth: bool) -> Any:
     """node_of_qgpu"""
     self_ = s.value
     object_ = s.object
-    return reason(s, [[get(self_, 'spec', 'template', 'metadata', 'labels')] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(self_, 'spec', 'template', 'metadata', 'labels'))]) else None, [get(self_, 'status', 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(self_, 'status', 'capacity')) else None, [get(self_, 'status', 'allocatable')] if member('tke.cloud.tencent.com/qgpu-core', get(self_, 'status', 'allocatable')) else None]) if truth else [*[get(self_, 'spec', 'template', 'metadata', 'labels')], *[get(self_, 'status', 'capacity')], *[get(self_, 'status', 'allocatable')]]
+    return reason(s, [[get(self_, 'spec', 'template', 'metadata', 'labels')] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(self_, 'spec', 'template', 'metadata', 'labels'))]) else None, [get(self_, 'status', 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(self_, 'status', 'capacity')) else None, [get(self_, 'status', 'allocatable')] if member('tke.cloud.tencent.com/qgpu-core', get(self_, 'status', 'allocatable')) else None]) if truth else [*[*[get(self_, 'spec', 'template', 'metadata', 'labels')], *[None]], *[get(self_, 'status', 'capacity')], *[get(self_, 'status', 'allocatable')]]
 
 
 def _cards_ee841a(s: Any) -> Any:
@@ -63,7 +65,9 @@ def _cards_ee841a(s: Any) -> Any:
 
 def _cards_ee841a_because(s: Any, truth: bool) -> Any:
     """cards"""
-    return [*[*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')]]]], *[because_ for n_at, n in [(n_at, n) for n_at, n in s.located_all('Node') if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))] for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]] if truth else [*[*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')]]]], *[because_ for n_at, n in [(n_at, n) for n_at, n in s.located_all('Node') if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))] for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
+    reads_1 = [*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')]]]]
+    reads_2 = [*reads_1, *[because_ for n_at, n in [(n_at, n) for n_at, n in s.located_all('Node') if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))] for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
+    return reads_2 if truth else reads_2
 
 
 
@@ -71,14 +75,25 @@ def QG003(s: Any, p: Any, out: Any) -> None:
     """qgpu-memory-in-bytes"""
     self_ = s.value
     if s.once(_in_bytes_8a7379):
+        resources = get(self_, 'resources')
+        requests = get(resources, 'requests')
+        limits = get(resources, 'limits')
+        qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
+        qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+        has_qgpu_memory = (qgpu_memory_ is not None)
+        qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
+        qgpu_memory_nanos = quantity(repaired(qgpu_memory__))
+        qgpu_memory_number = whole(qgpu_memory_nanos)
+        value = add(qgpu_memory_number, 1073741823)
+        value_ = div(value, 1073741824)
         out((
-            ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
+            ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
             False,
-            say('qgpu-memory is ', (text(get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')) if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else text(get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))), ', which asks for ', text(whole(quantity(repaired((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')))))), ' GiB: the unit is GiB already, a suffix multiplies it'),
-            say('GiB as a bare whole number, probably ', text(div(add(whole(quantity(repaired((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))), 1073741823), 1073741824))),
-            (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
+            say('qgpu-memory is ', text(qgpu_memory__), ', which asks for ', text(qgpu_memory_number), ' GiB: the unit is GiB already, a suffix multiplies it'),
+            say('GiB as a bare whole number, probably ', text(value_)),
+            qgpu_memory__,
             [],
-            (say('write ', text(div(add(whole(quantity(repaired((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))), 1073741823), 1073741824))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory'), div(add(whole(quantity(repaired((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))), 1073741823), 1073741824)), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'), div(add(whole(quantity(repaired((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))), 1073741823), 1073741824)), )),
+            (say('write ', text(value_)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory'), value_), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'), value_), )),
             _in_bytes_8a7379_because(s, True),
         ))
 
@@ -97,6 +112,7 @@ def QG004(s: Any, p: Any, out: Any) -> None:
     if lt(0, qgpu_core_number):
         if lt(qgpu_core_number, 100):
             if lt(0, mod(qgpu_core_number, 5)):
+                near = s.once(_near_dcbe15)
                 out((
                     ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
                     False,
@@ -104,7 +120,7 @@ def QG004(s: Any, p: Any, out: Any) -> None:
                     '5 to 95 in steps of 5, or a multiple of 100 for whole cards',
                     qgpu_core__,
                     [],
-                    (say('write ', text(s.once(_near_dcbe15))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), s.once(_near_dcbe15)), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), s.once(_near_dcbe15)), )),
+                    (say('write ', text(near)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), near), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), near), )),
                     [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
                 ))
 
@@ -123,6 +139,7 @@ def QG101(s: Any, p: Any, out: Any) -> None:
     if lt(0, qgpu_core_number):
         if lt(qgpu_core_number, 100):
             if lt(0, mod(qgpu_core_number, 5)):
+                near = s.once(_near_dcbe15)
                 out((
                     ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
                     False,
@@ -130,7 +147,7 @@ def QG101(s: Any, p: Any, out: Any) -> None:
                     '5 to 95 in steps of 5, or a multiple of 100 for whole cards',
                     qgpu_core__,
                     [],
-                    (say('write ', text(s.once(_near_dcbe15))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), s.once(_near_dcbe15)), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), s.once(_near_dcbe15)), )),
+                    (say('write ', text(near)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), near), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), near), )),
                     [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
                 ))
 
@@ -170,14 +187,17 @@ def QG006(s: Any, p: Any, out: Any) -> None:
     qgpu_core_number = whole(quantity(qgpu_core__))
     if lt(100, qgpu_core_number):
         if lt(0, mod(qgpu_core_number, 100)):
+            value = div(qgpu_core_number, 100)
+            value_ = mul(value, 100)
+            value__ = add(value_, 100)
             out((
                 ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
                 False,
                 say('qgpu-core is ', text(qgpu_core__), ', which is neither a slice of one card nor a number of whole cards'),
-                say('a multiple of 100 for whole cards, nearest ', text(mul(div(qgpu_core_number, 100), 100)), ' and ', text(add(mul(div(qgpu_core_number, 100), 100), 100)), ', or 5 to 95 for a slice'),
+                say('a multiple of 100 for whole cards, nearest ', text(value_), ' and ', text(value__), ', or 5 to 95 for a slice'),
                 qgpu_core__,
                 [],
-                (say('round up to ', text(add(mul(div(qgpu_core_number, 100), 100), 100))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), add(mul(div(qgpu_core_number, 100), 100), 100)), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), add(mul(div(qgpu_core_number, 100), 100), 100)), )),
+                (say('round up to ', text(value__)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), value__), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), value__), )),
                 [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
             ))
 
@@ -291,7 +311,7 @@ def QG009(s: Any, p: Any, out: Any) -> None:
                             qgpu_core__,
                             [],
                             None,
-                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *[limits]], *[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]])]],
+                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *[*[limits], *[None]]], *[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]])]],
                         ))
 
 
@@ -321,7 +341,7 @@ def QG010(s: Any, p: Any, out: Any) -> None:
                             qgpu_memory__,
                             [],
                             None,
-                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *[limits], *([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]])], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]])]],
+                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *[*[limits], *[None]], *([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]])], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]])]],
                         ))
 
 
@@ -438,14 +458,15 @@ def QG020(s: Any, p: Any, out: Any) -> None:
     for asked_at, asked in [*located((*('self',), 'resources', 'limits'), limits), *[(r_at, r) for r_at, r in located((*('self',), 'resources', 'requests'), get(resources, 'requests')) if (not member(r_at[-1], limits))]]:
         if (not member(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))):
             if (matches(asked_at[-1], 'tke.cloud.tencent.com/.*gpu.*') or matches(asked_at[-1], '.*/qgpu[-_.](core|memory|core-greedy)')):
+                value = nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))
                 out((
                     asked_at,
                     True,
                     say(text(asked_at[-1]), ' is not a resource that qGPU offers'),
-                    say((text(nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))) if (nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')) is not None) else text(('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
+                    say((text(value) if (value is not None) else text(('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
                     asked_at[-1],
                     [],
-                    (say('rename it to ', text(nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))), False, (('rename', asked_at, nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))), )),
+                    (say('rename it to ', text(value)), False, (('rename', asked_at, value), )),
                     [],
                 ))
 
@@ -459,6 +480,7 @@ def QG021(s: Any, p: Any, out: Any) -> None:
         if equal(policy_at[-1], 'tke.cloud.tencent.com/qgpu-schedule-policy'):
             if is_type(policy, 'text'):
                 if (not member(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))):
+                    value = nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))
                     out((
                         policy_at,
                         False,
@@ -466,7 +488,7 @@ def QG021(s: Any, p: Any, out: Any) -> None:
                         'one of best-effort (be), fixed-share (fs), burst-share (bs)',
                         policy,
                         [],
-                        (say('write ', text(nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs')))), False, (('set', policy_at, nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))), )),
+                        (say('write ', text(value)), False, (('set', policy_at, value), )),
                         [*[policy], *[policy]],
                     ))
 
@@ -499,6 +521,7 @@ def QG023(s: Any, p: Any, out: Any) -> None:
     for policy_at, policy in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if equal(v_at[-1], 'tke.cloud.tencent.com/qgpu-schedule-policy')], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (equal(get(e, 'key'), 'tke.cloud.tencent.com/qgpu-schedule-policy') and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
         if is_type(policy, 'text'):
             if (not member(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))):
+                value = nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))
                 out((
                     policy_at,
                     False,
@@ -506,7 +529,7 @@ def QG023(s: Any, p: Any, out: Any) -> None:
                     'one of best-effort (be), fixed-share (fs), burst-share (bs), spelt as on the nodes',
                     policy,
                     [],
-                    (say('write ', text(nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs')))), False, (('set', policy_at, nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))), )),
+                    (say('write ', text(value)), False, (('set', policy_at, value), )),
                     [*[policy], *[policy]],
                 ))
 
@@ -839,12 +862,14 @@ def QG105(s: Any, p: Any, out: Any) -> None:
     has_qgpu_memory = (qgpu_memory_ is not None)
     has_qgpu_core = (qgpu_core_ is not None)
     if (has_qgpu_core or has_qgpu_memory or (qgpu_core_greedy_ is not None)):
+        qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_core_greedy_)
+        qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_memory__)
         out((
             (((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (qgpu_core is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')) if has_qgpu_core else (((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (qgpu_memory is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')) if has_qgpu_memory else ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if (qgpu_core_greedy is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
             True,
             'qGPU needs Kubernetes 1.14 or newer, and the configuration names an older one',
             'Kubernetes 1.14 or newer',
-            (qgpu_core_ if has_qgpu_core else (qgpu_memory_ if has_qgpu_memory else qgpu_core_greedy_)),
+            qgpu_core__,
             [],
             None,
             reason(s, [([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else None, ([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if has_qgpu_memory else None, ([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]) if (qgpu_core_greedy_ is not None) else None]),
@@ -937,6 +962,7 @@ def QG047(s: Any, p: Any, out: Any) -> None:
             has_qgpu_core = (qgpu_core_ is not None)
             qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
             if (qgpu_core__ is not None):
+                reads_1 = [*pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core'), *[*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
                 out((
                     ((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
                     False,
@@ -945,7 +971,7 @@ def QG047(s: Any, p: Any, out: Any) -> None:
                     qgpu_core__,
                     [],
                     None,
-                    [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *[*pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core'), *[*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]],
+                    [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *reads_1],
                 ))
 
 
@@ -958,6 +984,7 @@ def QG031(s: Any, p: Any, out: Any) -> None:
         if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
             if (app_class is not None):
                 if (not member(app_class, ('online', 'offline'))):
+                    value = nearest(app_class, ('online', 'offline'))
                     out((
                         (*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'),
                         False,
@@ -965,7 +992,7 @@ def QG031(s: Any, p: Any, out: Any) -> None:
                         say('one of ', text(('online', 'offline'))),
                         app_class,
                         [],
-                        (say('write tke.cloud.tencent.com/app-class as ', text(nearest(app_class, ('online', 'offline')))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), nearest(app_class, ('online', 'offline'))), )),
+                        (say('write tke.cloud.tencent.com/app-class as ', text(value)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), value), )),
                         [*[*[app_class], *reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None])], *[*[app_class], *[app_class]]],
                     ))
 
@@ -1016,15 +1043,17 @@ def QG107(s: Any, p: Any, out: Any) -> None:
                 qgpu_core_greedy_ = (qgpu_core_greedy if (qgpu_core_greedy is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy'))
                 has_qgpu_core_greedy = (qgpu_core_greedy_ is not None)
                 if (not equal(has_qgpu_core_greedy, (qgpu_memory_ is not None))):
+                    qgpu_core_greedy__ = (qgpu_core_greedy_ if has_qgpu_core_greedy else qgpu_memory_)
+                    reads_1 = [*([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]), *([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]])]
                     out((
                         (((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if (qgpu_core_greedy is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')) if has_qgpu_core_greedy else ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (qgpu_memory is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))),
                         True,
                         say('an offline Pod needs both qgpu-core-greedy and qgpu-memory, and ', ('qgpu-memory' if has_qgpu_core_greedy else 'qgpu-core-greedy'), ' is missing'),
                         'tke.cloud.tencent.com/qgpu-core-greedy (1 to 100) and tke.cloud.tencent.com/qgpu-memory (GiB)',
-                        (qgpu_core_greedy_ if has_qgpu_core_greedy else qgpu_memory_),
+                        qgpu_core_greedy__,
                         [((*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), 'the Pod is offline by this annotation')],
                         None,
-                        [*[*[app_class], *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *[limits]], *[*([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]), *([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]])]],
+                        [*[*[app_class], *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *[*[limits], *[None]]], *reads_1],
                     ))
 
 
@@ -1042,6 +1071,7 @@ def QG108(s: Any, p: Any, out: Any) -> None:
         qgpu_core_greedy_nanos = quantity(qgpu_core_greedy__)
         value = equal(qgpu_core_greedy_nanos, 0)
         if (value or lt(100, whole(qgpu_core_greedy_nanos))):
+            value_ = (1 if value else 100)
             out((
                 ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if has_qgpu_core_greedy else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')),
                 False,
@@ -1049,7 +1079,7 @@ def QG108(s: Any, p: Any, out: Any) -> None:
                 '1 to 100',
                 qgpu_core_greedy__,
                 [],
-                (say('write ', (text(1) if value else text(100))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy'), (1 if value else 100)), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy'), (1 if value else 100)), )),
+                (say('write ', text(value_)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy'), value_), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy'), value_), )),
                 [*([qgpu_core_greedy_] if has_qgpu_core_greedy else [*[qgpu_core_greedy_], *[qgpu_core_greedy]]), *([qgpu_core_greedy_] if has_qgpu_core_greedy else [*[qgpu_core_greedy_], *[qgpu_core_greedy]])],
             ))
 
@@ -1117,6 +1147,8 @@ def QG041(s: Any, p: Any, out: Any) -> None:
         qgpu_memory__ = (qgpu_memory_ if (qgpu_memory_ is not None) else (qgpu_core_greedy if (qgpu_core_greedy is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')))
         qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_memory__)
         if lt(0, quantity(qgpu_core__)):
+            reads_1 = (([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if (qgpu_memory_ is not None) else [*([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]), *([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]])])
+            reads_2 = (([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else [*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *reads_1])
             out((
                 (((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (qgpu_core is not None) else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')) if has_qgpu_core else (((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (qgpu_memory is not None) else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')) if (qgpu_memory_ is not None) else ((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if (qgpu_core_greedy is not None) else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
                 True,
@@ -1125,7 +1157,7 @@ def QG041(s: Any, p: Any, out: Any) -> None:
                 qgpu_core__,
                 [],
                 None,
-                (([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else [*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *(([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if (qgpu_memory_ is not None) else [*([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]), *([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]])])]),
+                reads_2,
             ))
 
 
@@ -1181,6 +1213,7 @@ def QG036(s: Any, p: Any, out: Any) -> None:
                 roles = get(FACTS['qgpu-roles'], 'roles', name)
                 value = [r for r in items(resources) if (any((member(get(g, 'group'), apiGroups) and member(r, get(g, 'resources'))) for g in items(roles)) and (not any((member(get(g, 'group'), apiGroups) and member(r, get(g, 'resources')) and (member(verb, get(g, 'verbs')) or member('*', get(g, 'verbs')))) for g in items(roles))))]
                 if lt(0, size(value)):
+                    reads_1 = [*[resources], *[because_ for r_at, r in located((*rule_at, 'resources'), resources) for because_ in [*[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]]]]], *[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]], *[*[*[verb], *[get(g, 'verbs')]], *[get(g, 'verbs')]]]]]]]]
                     out((
                         verb_at,
                         False,
@@ -1189,7 +1222,7 @@ def QG036(s: Any, p: Any, out: Any) -> None:
                         verb,
                         [],
                         None,
-                        [*[verb], *[*[resources], *[because_ for r_at, r in located((*rule_at, 'resources'), resources) for because_ in [*[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]]]]], *[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]], *[*[*[verb], *[get(g, 'verbs')]], *[get(g, 'verbs')]]]]]]]]],
+                        [*[verb], *reads_1],
                     ))
 
 
@@ -1253,6 +1286,7 @@ def QG037(s: Any, p: Any, out: Any) -> None:
                         misspelt = get(FACTS['qgpu-roles'], 'misspelt')
                         value = [v for v in items(verbs) if (not any(((member(group, get(r, 'apiGroups')) or member('*', get(r, 'apiGroups')) or any(equal(get(misspelt, g), group) for g in items(get(r, 'apiGroups')))) and (member(resource, get(r, 'resources')) or member('*', get(r, 'resources'))) and (member(v, get(r, 'verbs')) or member('*', get(r, 'verbs')))) for r in items(rules)))]
                         if lt(0, size(value)):
+                            reads_1 = [*[verbs], *[because_ for v_at, v in located((*need_at, 'verbs'), verbs) for because_ in [*[rules], *[because_ for r_at, r in located((*('self',), 'rules'), rules) for because_ in [*[*[*[group], *[get(r, 'apiGroups')]], *[get(r, 'apiGroups')], *[*[get(r, 'apiGroups')], *[because_ for g_at, g in located((*r_at, 'apiGroups'), get(r, 'apiGroups')) for because_ in [*[get(misspelt, g)], *[group]]]]], *[*[*[resource], *[get(r, 'resources')]], *[get(r, 'resources')]], *[*[*[v], *[get(r, 'verbs')]], *[get(r, 'verbs')]]]]]]]
                             out((
                                 (*('self',), 'rules'),
                                 True,
@@ -1261,7 +1295,7 @@ def QG037(s: Any, p: Any, out: Any) -> None:
                                 'no rule',
                                 [],
                                 None,
-                                [*[*[get(self_, 'aggregationRule')], *[rules], *[get(need, 'retired')]], *[*[verbs], *[because_ for v_at, v in located((*need_at, 'verbs'), verbs) for because_ in [*[rules], *[because_ for r_at, r in located((*('self',), 'rules'), rules) for because_ in [*[*[*[group], *[get(r, 'apiGroups')]], *[get(r, 'apiGroups')], *[*[get(r, 'apiGroups')], *[because_ for g_at, g in located((*r_at, 'apiGroups'), get(r, 'apiGroups')) for because_ in [*[get(misspelt, g)], *[group]]]]], *[*[*[resource], *[get(r, 'resources')]], *[get(r, 'resources')]], *[*[*[v], *[get(r, 'verbs')]], *[get(r, 'verbs')]]]]]]]],
+                                [*[*[get(self_, 'aggregationRule')], *[rules], *[get(need, 'retired')]], *reads_1],
                             ))
 
 
@@ -1277,6 +1311,7 @@ def QG039(s: Any, p: Any, out: Any) -> None:
             if lt(0, size(value)):
                 for verb_at, verb in located((*rule_at, 'verbs'), get(rule, 'verbs')):
                     if equal(verb, '*'):
+                        reads_1 = [*[get(FACTS['qgpu-roles'], 'roles', name)], *[because_ for g_at, g in located((*('self',), 'roles', name), get(FACTS['qgpu-roles'], 'roles', name)) for because_ in [*[get(g, 'group')], *[*[get(g, 'resources')], *[because_ for r_at, r in located((*g_at, 'resources'), get(g, 'resources')) for because_ in [*[r], *[resources]]]]]]]
                         out((
                             verb_at,
                             False,
@@ -1285,7 +1320,7 @@ def QG039(s: Any, p: Any, out: Any) -> None:
                             verb,
                             [],
                             None,
-                            [*[*[get(rule, 'apiGroups')], *[*[get(FACTS['qgpu-roles'], 'roles', name)], *[because_ for g_at, g in located((*('self',), 'roles', name), get(FACTS['qgpu-roles'], 'roles', name)) for because_ in [*[get(g, 'group')], *[*[get(g, 'resources')], *[because_ for r_at, r in located((*g_at, 'resources'), get(g, 'resources')) for because_ in [*[r], *[resources]]]]]]]], *[verb]],
+                            [*[*[get(rule, 'apiGroups')], *reads_1], *[verb]],
                         ))
 
 
@@ -1306,7 +1341,7 @@ def QG038(s: Any, p: Any, out: Any) -> None:
                     'unprivileged containers',
                     [],
                     None,
-                    [*[*[containers], *[get(spec, 'selector')]], *[*[containers], *[because_ for c_at, c in [*located((*('self',), 'spec', 'template', 'spec', 'initContainers'), get(spec_, 'initContainers')), *located((*('self',), 'spec', 'template', 'spec', 'containers'), containers)] for because_ in [get(c, 'securityContext', 'privileged')]]]],
+                    [*[*[containers], *[get(spec, 'selector')]], *[*[containers], *[because_ for c_at, c in [*located((*('self',), 'spec', 'template', 'spec', 'initContainers'), get(spec_, 'initContainers')), *located((*('self',), 'spec', 'template', 'spec', 'containers'), containers)] for because_ in [get(c, 'securityContext', 'privileged')]], *[None]]],
                 ))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
     contains, dotted, equal, get, integer, is_type, items, le, located, lower, lt, matches, member, near_key,
-    near_quantity, nearest, quantity, reason, say, shown, size, split, starts, text, trim, version, whole,
+    near_quantity, quantity, reason, say, shown, size, split, starts, text, trim, version, whole,
 )
 
 
@@ -35,7 +35,7 @@ def TF002(s: Any, p: Any, out: Any) -> None:
                                         None,
                                         [],
                                         ('add tensor-fusion.ai/enabled: "true" to the labels of the Pod template', False, ()),
-                                        [*[*[get(annotations, 'tensor-fusion.ai/enabled')], *[get(object_, 'spec', 'template', 'labels')], *[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[get(metadata_, 'uid')]], *[kind], *[labels], *reason(s, [[kind] if equal(kind, 'Pod') else None, [get(metadata_, 'labels', 'tensor-fusion.ai/enabled')] if (not (get(metadata_, 'labels', 'tensor-fusion.ai/enabled') is not None)) else None])], *[*[annotations], *[get(labels, 'tensor-fusion.ai/enabled')]]],
+                                        [*[*[get(annotations, 'tensor-fusion.ai/enabled')], *[get(object_, 'spec', 'template', 'labels')], *[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[get(metadata_, 'uid')]], *[kind], *[*[labels], *[None]], *reason(s, [[kind] if equal(kind, 'Pod') else None, [get(metadata_, 'labels', 'tensor-fusion.ai/enabled')] if (not (get(metadata_, 'labels', 'tensor-fusion.ai/enabled') is not None)) else None])], *[*[annotations], *[get(labels, 'tensor-fusion.ai/enabled')]]],
                                     ))
 
 
@@ -47,6 +47,8 @@ def TF003(s: Any, p: Any, out: Any) -> None:
     if is_type(enabled, 'text'):
         if (enabled is not None):
             if (not member(enabled, ('true', 'false'))):
+                value = member(lower(enabled), ('false', 'no', 'n', 'off', '0', 'disabled'))
+                value_ = ('false' if value else 'true')
                 out((
                     (*('pod',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'),
                     False,
@@ -54,7 +56,7 @@ def TF003(s: Any, p: Any, out: Any) -> None:
                     say('one of ', text(('true', 'false'))),
                     enabled,
                     [],
-                    (say('write it as ', ('false' if member(lower(enabled), ('false', 'no', 'n', 'off', '0', 'disabled')) else 'true')), False, (('set', (*('pod',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'), ('false' if member(lower(enabled), ('false', 'no', 'n', 'off', '0', 'disabled')) else 'true')), )),
+                    (say('write it as ', text(value_)), False, (('set', (*('pod',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'), value_), )),
                     [*[enabled], *[*[enabled], *[enabled]]],
                 ))
 
@@ -102,7 +104,7 @@ def TF402(s: Any, p: Any, out: Any) -> None:
                             'a label of the owner',
                             [],
                             ('move the label to the metadata of the Pod template', False, ()),
-                            [*[get(metadata, 'annotations')], *[*[enabled], *[get(template, 'metadata', 'labels', 'tensor-fusion.ai/enabled')], *[get(template, 'labels')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled')]]]]],
+                            [*[*[get(metadata, 'annotations')], *[None]], *[*[enabled], *[get(template, 'metadata', 'labels', 'tensor-fusion.ai/enabled')], *[get(template, 'labels')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled')]]]]],
                         ))
 
 
@@ -138,6 +140,8 @@ def TF005(s: Any, p: Any, out: Any) -> None:
     value = [(a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None) for a_at, a in located((*('self',), 'metadata', 'annotations'), annotations)]
     value_ = [k for k in value if (k is not None)]
     if lt(0, size(value_)):
+        reads_1 = [*[annotations], *[because_ for a_at, a in located((*('self',), 'metadata', 'annotations'), annotations) for because_ in ([] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else [*[get(template, 'metadata', 'annotations')], *[get(template, 'annotations')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'annotations')]]]])]]
+        reads_2 = [*reads_1, *[because_ for k_at, k in [((a_at if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else ('self',)), (a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None)) for a_at, a in located((*('self',), 'metadata', 'annotations'), annotations)] for because_ in [k]]]
         out((
             (*('self',), 'metadata', 'annotations', get(value_, 0)),
             True,
@@ -146,7 +150,7 @@ def TF005(s: Any, p: Any, out: Any) -> None:
             'metadata.annotations of the owner',
             [],
             ('move them to the metadata of the Pod template', False, ()),
-            [*[*[annotations], *[because_ for a_at, a in located((*('self',), 'metadata', 'annotations'), annotations) for because_ in ([] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else [*[get(template, 'metadata', 'annotations')], *[get(template, 'annotations')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'annotations')]]]])]], *[because_ for k_at, k in [((a_at if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else ('self',)), (a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None)) for a_at, a in located((*('self',), 'metadata', 'annotations'), annotations)] for because_ in [k]]],
+            reads_2,
         ))
 
 
@@ -161,6 +165,8 @@ def TF404(s: Any, p: Any, out: Any) -> None:
     value = [(a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None) for a_at, a in located((*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations'), annotations)]
     value_ = [k for k in value if (k is not None)]
     if lt(0, size(value_)):
+        reads_1 = [*[annotations], *[because_ for a_at, a in located((*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations'), annotations) for because_ in ([] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else [*[get(spec__, 'template', 'metadata', 'annotations')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'annotations')]]]])]]
+        reads_2 = [*reads_1, *[because_ for k_at, k in [((a_at if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else ('self',)), (a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None)) for a_at, a in located((*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations'), annotations)] for because_ in [k]]]
         out((
             (*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations', get(value_, 0)),
             True,
@@ -169,7 +175,7 @@ def TF404(s: Any, p: Any, out: Any) -> None:
             'spec.jobTemplate.metadata.annotations',
             [],
             ('move them to spec.jobTemplate.spec.template.metadata', False, ()),
-            [*[*[annotations], *[because_ for a_at, a in located((*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations'), annotations) for because_ in ([] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else [*[get(spec__, 'template', 'metadata', 'annotations')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'annotations')]]]])]], *[because_ for k_at, k in [((a_at if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else ('self',)), (a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None)) for a_at, a in located((*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations'), annotations)] for because_ in [k]]],
+            reads_2,
         ))
 
 
@@ -1388,6 +1394,7 @@ def TF011(s: Any, p: Any, out: Any) -> None:
         annotations_ = get(annotations, k)
         if is_type(annotations_, 'text'):
             if (not (quantity(annotations_) is not None)):
+                value = near_quantity(annotations_)
                 out((
                     (*('pod',), 'metadata', 'annotations', k),
                     False,
@@ -1395,7 +1402,7 @@ def TF011(s: Any, p: Any, out: Any) -> None:
                     say('a quantity such as ', ('4Gi' if contains(k, 'vram') else '10'), ': digits, then at most one of k M G T P E, Ki Mi Gi Ti Pi Ei, without blanks or B'),
                     annotations_,
                     [],
-                    (say('write ', text(near_quantity(annotations_))), True, (('set', (*('pod',), 'metadata', 'annotations', k), near_quantity(annotations_)), )),
+                    (say('write ', text(value)), True, (('set', (*('pod',), 'metadata', 'annotations', k), value), )),
                     [*[annotations_], *[annotations_]],
                 ))
 
@@ -1433,14 +1440,18 @@ def TF013(s: Any, p: Any, out: Any) -> None:
         effective_tflops_limit_nanos = quantity(effective_tflops_limit)
         if lt(effective_tflops_limit_nanos, quantity(effective_tflops_request)):
             if lt(0, effective_tflops_limit_nanos):
+                source_of_tflops_request = s.source('tflops-request')
+                value = equal(source_of_tflops_request, 'annotation')
+                effective_tflops_request_ = (effective_tflops_request if value else effective_tflops_limit)
+                effective_tflops_limit_ = (effective_tflops_limit if value else effective_tflops_request)
                 out((
-                    (('effective', 'tflops-request') if equal(s.source('tflops-request'), 'annotation') else ('effective', 'tflops-limit')),
+                    (('effective', 'tflops-request') if value else ('effective', 'tflops-limit')),
                     False,
-                    say('the tflops request ', text(effective_tflops_request), ' (', text(s.source('tflops-request')), ') is above the limit ', text(effective_tflops_limit), ' (', text(s.source('tflops-limit')), ')'),
+                    say('the tflops request ', text(effective_tflops_request), ' (', text(source_of_tflops_request), ') is above the limit ', text(effective_tflops_limit), ' (', text(s.source('tflops-limit')), ')'),
                     say('a request of at most ', text(effective_tflops_limit), ', or a limit of at least ', text(effective_tflops_request)),
-                    (effective_tflops_request if equal(s.source('tflops-request'), 'annotation') else effective_tflops_limit),
-                    [((('effective', 'tflops-limit') if equal(s.source('tflops-request'), 'annotation') else ('effective', 'tflops-request')), say(('the limit' if equal(s.source('tflops-request'), 'annotation') else 'the request'), ' is given here'))],
-                    (say('lower the request to ', text(effective_tflops_limit), ' or raise the limit to ', text(effective_tflops_request)), False, (('set', (('effective', 'tflops-request') if equal(s.source('tflops-request'), 'annotation') else ('effective', 'tflops-limit')), (effective_tflops_limit if equal(s.source('tflops-request'), 'annotation') else effective_tflops_request)), )),
+                    effective_tflops_request_,
+                    [((('effective', 'tflops-limit') if value else ('effective', 'tflops-request')), say(('the limit' if value else 'the request'), ' is given here'))],
+                    (say('lower the request to ', text(effective_tflops_limit), ' or raise the limit to ', text(effective_tflops_request)), False, (('set', (('effective', 'tflops-request') if value else ('effective', 'tflops-limit')), effective_tflops_limit_), )),
                     [*reason(s, [[get(annotations, 'tensor-fusion.ai/tflops-request')] if (get(annotations, 'tensor-fusion.ai/tflops-request') is not None) else None, [get(annotations, 'tensor-fusion.ai/tflops-limit')] if (get(annotations, 'tensor-fusion.ai/tflops-limit') is not None) else None]), *[*[*[effective_tflops_request], *[effective_tflops_limit]], *[effective_tflops_limit]]],
                 ))
 
@@ -1455,14 +1466,18 @@ def TF414(s: Any, p: Any, out: Any) -> None:
         effective_vram_limit_nanos = quantity(effective_vram_limit)
         if lt(effective_vram_limit_nanos, quantity(effective_vram_request)):
             if lt(0, effective_vram_limit_nanos):
+                source_of_vram_request = s.source('vram-request')
+                value = equal(source_of_vram_request, 'annotation')
+                effective_vram_request_ = (effective_vram_request if value else effective_vram_limit)
+                effective_vram_limit_ = (effective_vram_limit if value else effective_vram_request)
                 out((
-                    (('effective', 'vram-request') if equal(s.source('vram-request'), 'annotation') else ('effective', 'vram-limit')),
+                    (('effective', 'vram-request') if value else ('effective', 'vram-limit')),
                     False,
-                    say('the vram request ', text(effective_vram_request), ' (', text(s.source('vram-request')), ') is above the limit ', text(effective_vram_limit), ' (', text(s.source('vram-limit')), ')'),
+                    say('the vram request ', text(effective_vram_request), ' (', text(source_of_vram_request), ') is above the limit ', text(effective_vram_limit), ' (', text(s.source('vram-limit')), ')'),
                     say('a request of at most ', text(effective_vram_limit), ', or a limit of at least ', text(effective_vram_request)),
-                    (effective_vram_request if equal(s.source('vram-request'), 'annotation') else effective_vram_limit),
-                    [((('effective', 'vram-limit') if equal(s.source('vram-request'), 'annotation') else ('effective', 'vram-request')), say(('the limit' if equal(s.source('vram-request'), 'annotation') else 'the request'), ' is given here'))],
-                    (say('lower the request to ', text(effective_vram_limit), ' or raise the limit to ', text(effective_vram_request)), False, (('set', (('effective', 'vram-request') if equal(s.source('vram-request'), 'annotation') else ('effective', 'vram-limit')), (effective_vram_limit if equal(s.source('vram-request'), 'annotation') else effective_vram_request)), )),
+                    effective_vram_request_,
+                    [((('effective', 'vram-limit') if value else ('effective', 'vram-request')), say(('the limit' if value else 'the request'), ' is given here'))],
+                    (say('lower the request to ', text(effective_vram_limit), ' or raise the limit to ', text(effective_vram_request)), False, (('set', (('effective', 'vram-request') if value else ('effective', 'vram-limit')), effective_vram_limit_), )),
                     [*reason(s, [[get(annotations, 'tensor-fusion.ai/vram-request')] if (get(annotations, 'tensor-fusion.ai/vram-request') is not None) else None, [get(annotations, 'tensor-fusion.ai/vram-limit')] if (get(annotations, 'tensor-fusion.ai/vram-limit') is not None) else None]), *[*[*[effective_vram_request], *[effective_vram_limit]], *[effective_vram_limit]]],
                 ))
 
@@ -1477,14 +1492,18 @@ def TF415(s: Any, p: Any, out: Any) -> None:
         effective_compute_percent_limit_nanos = quantity(effective_compute_percent_limit)
         if lt(effective_compute_percent_limit_nanos, quantity(effective_compute_percent_request)):
             if lt(0, effective_compute_percent_limit_nanos):
+                source_of_compute_percent_request = s.source('compute-percent-request')
+                value = equal(source_of_compute_percent_request, 'annotation')
+                effective_compute_percent_request_ = (effective_compute_percent_request if value else effective_compute_percent_limit)
+                effective_compute_percent_limit_ = (effective_compute_percent_limit if value else effective_compute_percent_request)
                 out((
-                    (('effective', 'compute-percent-request') if equal(s.source('compute-percent-request'), 'annotation') else ('effective', 'compute-percent-limit')),
+                    (('effective', 'compute-percent-request') if value else ('effective', 'compute-percent-limit')),
                     False,
-                    say('the compute-percent request ', text(effective_compute_percent_request), ' (', text(s.source('compute-percent-request')), ') is above the limit ', text(effective_compute_percent_limit), ' (', text(s.source('compute-percent-limit')), ')'),
+                    say('the compute-percent request ', text(effective_compute_percent_request), ' (', text(source_of_compute_percent_request), ') is above the limit ', text(effective_compute_percent_limit), ' (', text(s.source('compute-percent-limit')), ')'),
                     say('a request of at most ', text(effective_compute_percent_limit), ', or a limit of at least ', text(effective_compute_percent_request)),
-                    (effective_compute_percent_request if equal(s.source('compute-percent-request'), 'annotation') else effective_compute_percent_limit),
-                    [((('effective', 'compute-percent-limit') if equal(s.source('compute-percent-request'), 'annotation') else ('effective', 'compute-percent-request')), say(('the limit' if equal(s.source('compute-percent-request'), 'annotation') else 'the request'), ' is given here'))],
-                    (say('lower the request to ', text(effective_compute_percent_limit), ' or raise the limit to ', text(effective_compute_percent_request)), False, (('set', (('effective', 'compute-percent-request') if equal(s.source('compute-percent-request'), 'annotation') else ('effective', 'compute-percent-limit')), (effective_compute_percent_limit if equal(s.source('compute-percent-request'), 'annotation') else effective_compute_percent_request)), )),
+                    effective_compute_percent_request_,
+                    [((('effective', 'compute-percent-limit') if value else ('effective', 'compute-percent-request')), say(('the limit' if value else 'the request'), ' is given here'))],
+                    (say('lower the request to ', text(effective_compute_percent_limit), ' or raise the limit to ', text(effective_compute_percent_request)), False, (('set', (('effective', 'compute-percent-request') if value else ('effective', 'compute-percent-limit')), effective_compute_percent_limit_), )),
                     [*reason(s, [[get(annotations, 'tensor-fusion.ai/compute-percent-request')] if (get(annotations, 'tensor-fusion.ai/compute-percent-request') is not None) else None, [get(annotations, 'tensor-fusion.ai/compute-percent-limit')] if (get(annotations, 'tensor-fusion.ai/compute-percent-limit') is not None) else None]), *[*[*[effective_compute_percent_request], *[effective_compute_percent_limit]], *[effective_compute_percent_limit]]],
                 ))
 
@@ -1555,7 +1574,7 @@ def TF015(s: Any, p: Any, out: Any) -> None:
                             None,
                             [],
                             (say("add tensor-fusion.ai/tflops-limit: '", text(tflops_request), "' or more"), False, ()),
-                            [*[*[isolation], *[isolation], *[annotations]], *[*[tflops_request], *[s.effective('stated-tflops-limit')]]],
+                            [*[*[isolation], *[isolation], *[*[annotations], *[None]]], *[*[tflops_request], *[s.effective('stated-tflops-limit')]]],
                         ))
 
 
@@ -1578,7 +1597,7 @@ def TF417(s: Any, p: Any, out: Any) -> None:
                             None,
                             [],
                             (say('add tensor-fusion.ai/vram-limit: ', text(vram_request), ' or more'), False, ()),
-                            [*[*[isolation], *[isolation], *[annotations]], *[*[vram_request], *[s.effective('stated-vram-limit')]]],
+                            [*[*[isolation], *[isolation], *[*[annotations], *[None]]], *[*[vram_request], *[s.effective('stated-vram-limit')]]],
                         ))
 
 
@@ -1592,6 +1611,7 @@ def TF016(s: Any, p: Any, out: Any) -> None:
             annotations_nanos = quantity(annotations_)
             if lt(0, annotations_nanos):
                 if (lt(annotations_nanos, 1048576000000000) or matches(annotations_, '.*[mun]')):
+                    annotations_number = integer(annotations_)
                     out((
                         (*('pod',), 'metadata', 'annotations', k),
                         False,
@@ -1599,7 +1619,7 @@ def TF016(s: Any, p: Any, out: Any) -> None:
                         'video memory with a unit, such as 4Gi',
                         annotations_,
                         [],
-                        (say(('add the unit Gi to the number if gibibytes are meant' if ((integer(annotations_) is not None) and le(integer(annotations_), 1024)) else 'write the amount in Mi or Gi')), False, ()),
+                        (say(('add the unit Gi to the number if gibibytes are meant' if ((annotations_number is not None) and le(annotations_number, 1024)) else 'write the amount in Mi or Gi')), False, ()),
                         [*[annotations_], *[annotations_], *[annotations_]],
                     ))
 
@@ -1774,12 +1794,13 @@ def TF421(s: Any, p: Any, out: Any) -> None:
                 source_of_compute_percent_limit = s.source('compute-percent-limit')
                 value = equal(source_of_compute_percent_limit, 'profile')
                 if (not (value and equal(source_of_tflops_limit, 'profile'))):
+                    effective_tflops_limit_ = (effective_tflops_limit if value else effective_compute_percent_limit)
                     out((
                         (('effective', 'tflops-limit') if value else ('effective', 'compute-percent-limit')),
                         False,
                         say('the limit is ', text(effective_tflops_limit), ' TFLOPS (', text(source_of_tflops_limit), ') and ', text(effective_compute_percent_limit), ' percent (', text(source_of_compute_percent_limit), ') at once'),
                         'TFLOPS or percent as limit, from whatever source, not both',
-                        (effective_tflops_limit if value else effective_compute_percent_limit),
+                        effective_tflops_limit_,
                         [((('effective', 'compute-percent-limit') if value else ('effective', 'tflops-limit')), 'the other one comes from here')],
                         (say(('give tensor-fusion.ai/gpu-count, so that the native GPU limit no longer counts' if equal(source_of_compute_percent_limit, 'native-percent') else 'keep one of the two')), False, ()),
                         [*[get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu')], *[*[effective_compute_percent_limit], *[effective_tflops_limit], *reason(s, [[source_of_compute_percent_limit] if not value else None, [source_of_tflops_limit] if not equal(source_of_tflops_limit, 'profile') else None])]],
@@ -1961,6 +1982,7 @@ def TF023(s: Any, p: Any, out: Any) -> None:
                 if (tflops_request__ is not None):
                     if (not (s.effective('stated-vram-request') is not None)):
                         if (not (s.effective('stated-vram-limit') is not None)):
+                            reads_1 = ([tflops_request] if (tflops_request is not None) else [*[tflops_request], *([tflops_limit] if (tflops_limit is not None) else [*[tflops_limit], *[get(annotations, 'tensor-fusion.ai/compute-percent-request')]])])
                             out((
                                 (((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-request') if (tflops_request is not None) else ((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-limit') if (tflops_limit is not None) else (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-request'))) if has_tflops_request else (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-limit')),
                                 True,
@@ -1969,7 +1991,7 @@ def TF023(s: Any, p: Any, out: Any) -> None:
                                 None,
                                 [],
                                 ('add tensor-fusion.ai/vram-request and tensor-fusion.ai/vram-limit', False, ()),
-                                [*[*[isolation], *[isolation], *[annotations]], *[*(([tflops_request] if (tflops_request is not None) else [*[tflops_request], *([tflops_limit] if (tflops_limit is not None) else [*[tflops_limit], *[get(annotations, 'tensor-fusion.ai/compute-percent-request')]])]) if has_tflops_request else [*([tflops_request] if (tflops_request is not None) else [*[tflops_request], *([tflops_limit] if (tflops_limit is not None) else [*[tflops_limit], *[get(annotations, 'tensor-fusion.ai/compute-percent-request')]])]), *[compute_percent_limit]]), *[s.effective('stated-vram-request')], *[s.effective('stated-vram-limit')]]],
+                                [*[*[isolation], *[isolation], *[*[annotations], *[None]]], *[*(reads_1 if has_tflops_request else [*reads_1, *[compute_percent_limit]]), *[s.effective('stated-vram-request')], *[s.effective('stated-vram-limit')]]],
                             ))
 
 
@@ -1999,7 +2021,7 @@ def TF426(s: Any, p: Any, out: Any) -> None:
                                             None,
                                             [],
                                             ('add tensor-fusion.ai/tflops-request and tensor-fusion.ai/tflops-limit', False, ()),
-                                            [*[*[isolation], *[isolation], *[annotations], *[s.effective('native-gpu-count')]], *[*([vram_request] if has_vram_request else [*[vram_request], *[vram_limit]]), *[s.effective('stated-tflops-request')], *[s.effective('stated-tflops-limit')], *[s.effective('stated-compute-percent-request')], *[s.effective('stated-compute-percent-limit')]]],
+                                            [*[*[isolation], *[isolation], *[*[annotations], *[None]], *[s.effective('native-gpu-count')]], *[*([vram_request] if has_vram_request else [*[vram_request], *[vram_limit]]), *[s.effective('stated-tflops-request')], *[s.effective('stated-tflops-limit')], *[s.effective('stated-compute-percent-request')], *[s.effective('stated-compute-percent-limit')]]],
                                         ))
 
 
@@ -2065,6 +2087,7 @@ def TF428(s: Any, p: Any, out: Any) -> None:
                 if member(amount_at[-1], ('tflops', 'vram', 'compute')):
                     value = is_type(amount, 'number')
                     if ((value and (not (integer(amount) is not None))) or (is_type(amount, 'text') and (not (quantity(amount) is not None)))):
+                        value_ = near_quantity(amount)
                         out((
                             amount_at,
                             False,
@@ -2072,7 +2095,7 @@ def TF428(s: Any, p: Any, out: Any) -> None:
                             'a whole number, or a quantity in quotes such as "5.5" or 4Gi',
                             amount,
                             [],
-                            (say('write ', (text(amount) if value else text(near_quantity(amount))), (' in quotes' if value else '')), False, (('set', amount_at, (None if value else near_quantity(amount))), )),
+                            (say('write ', (text(amount) if value else text(value_)), (' in quotes' if value else '')), False, (('set', amount_at, (None if value else value_)), )),
                             [*[amount], *[amount]],
                         ))
 
@@ -2106,6 +2129,8 @@ def TF026(s: Any, p: Any, out: Any) -> None:
     if is_type(gpu_count, 'text'):
         if (gpu_count is not None):
             if (not matches(gpu_count, '[+-]?[0-9]+')):
+                gpu_count_nanos = quantity(trim(gpu_count))
+                gpu_count_number = whole(gpu_count_nanos)
                 out((
                     (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'),
                     False,
@@ -2113,7 +2138,7 @@ def TF026(s: Any, p: Any, out: Any) -> None:
                     'a whole number from 1 to 128 without unit, fraction or blanks',
                     gpu_count,
                     [],
-                    (say('write ', text(whole(quantity(trim(gpu_count))))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), whole(quantity(trim(gpu_count)))), )),
+                    (say('write ', text(gpu_count_number)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), gpu_count_number), )),
                     [*[gpu_count], *[*[gpu_count], *[gpu_count]]],
                 ))
 
@@ -2126,6 +2151,8 @@ def TF027(s: Any, p: Any, out: Any) -> None:
     if matches(gpu_count, '[+-]?[0-9]+'):
         gpu_count_number = integer(gpu_count)
         if (not (le(1, gpu_count_number) and le(gpu_count_number, 128))):
+            value = lt(128, gpu_count_number)
+            value_ = (128 if value else 1)
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'),
                 False,
@@ -2133,7 +2160,7 @@ def TF027(s: Any, p: Any, out: Any) -> None:
                 'a whole number from 1 to 128',
                 gpu_count,
                 [],
-                (say('write ', (text(128) if lt(128, gpu_count_number) else text(1))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), (128 if lt(128, gpu_count_number) else 1)), )),
+                (say('write ', text(value_)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), value_), )),
                 [*[gpu_count], *[gpu_count]],
             ))
 
@@ -2265,6 +2292,9 @@ def TF031(s: Any, p: Any, out: Any) -> None:
     if is_type(replicas, 'text'):
         replicas_number = integer(replicas)
         if (not (le(1, replicas_number) and le(replicas_number, 2147483647))):
+            replicas_ = get(object_, 'spec', 'replicas')
+            replicas__ = (replicas_ if (replicas_ is not None) else 1)
+            replicas_number_ = integer(replicas__)
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'),
                 False,
@@ -2272,7 +2302,7 @@ def TF031(s: Any, p: Any, out: Any) -> None:
                 'a whole number from 1 up, equal to the replicas of the owner',
                 replicas,
                 [],
-                (say('write ', text(integer((get(object_, 'spec', 'replicas') if (get(object_, 'spec', 'replicas') is not None) else 1)))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'), integer((get(object_, 'spec', 'replicas') if (get(object_, 'spec', 'replicas') is not None) else 1))), )),
+                (say('write ', text(replicas_number_)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'), replicas_number_), )),
                 [*[replicas], *[replicas]],
             ))
 
@@ -2403,6 +2433,7 @@ def TF432(s: Any, p: Any, out: Any) -> None:
                 value = lt(enabled_replicas_number, 0)
                 replicas_number = integer((replicas if (replicas is not None) else 1))
                 if (value or (member(get(template_, 'kind'), ('Deployment', 'StatefulSet', 'ReplicaSet', 'Rollout.argoproj.io')) and lt(replicas_number, enabled_replicas_number))):
+                    value_ = (0 if value else replicas_number)
                     out((
                         (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'),
                         False,
@@ -2410,7 +2441,7 @@ def TF432(s: Any, p: Any, out: Any) -> None:
                         'a number from 0 up to the replicas of the owner',
                         enabled_replicas,
                         [((*('object',), 'spec', 'replicas'), "the owner's replicas")],
-                        (say('write ', (text(0) if value else text(replicas_number)), ', or leave the annotation out to convert all Pods'), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'), (0 if value else replicas_number)), )),
+                        (say('write ', text(value_), ', or leave the annotation out to convert all Pods'), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'), value_), )),
                         [*[*[enabled_replicas], *[enabled_replicas], *[enabled_replicas]], *reason(s, [[enabled_replicas] if value else None, [*[get(template_, 'kind')], *[*[enabled_replicas], *([replicas] if (replicas is not None) else [replicas])]] if (member(get(template_, 'kind'), ('Deployment', 'StatefulSet', 'ReplicaSet', 'Rollout.argoproj.io')) and lt(replicas_number, enabled_replicas_number)) else None])],
                     ))
 
@@ -2435,22 +2466,3 @@ def TF433(s: Any, p: Any, out: Any) -> None:
                     ('leave out tensor-fusion.ai/enabled-replicas', False, ()),
                     [*[get(template_, 'kind')], *[*[enabled_replicas], *[get(metadata, 'ownerReferences')]]],
                 ))
-
-
-def TF062(s: Any, p: Any, out: Any) -> None:
-    """qos-unknown"""
-    pod_ = s.pod
-    annotations = get(pod_, 'metadata', 'annotations')
-    qos = get(annotations, 'tensor-fusion.ai/qos')
-    if (qos is not None):
-        if (not member(qos, ('low', 'medium', 'high', 'critical'))):
-            out((
-                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'),
-                False,
-                say('tensor-fusion.ai/qos is ', text(qos), ', which is none of the values it can have'),
-                say('one of ', text(('low', 'medium', 'high', 'critical'))),
-                qos,
-                [],
-                (say('write tensor-fusion.ai/qos as ', text(nearest(qos, ('low', 'medium', 'high', 'critical')))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'), nearest(qos, ('low', 'medium', 'high', 'critical'))), )),
-                [*[qos], *[qos]],
-            ))
