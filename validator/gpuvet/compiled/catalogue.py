@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '2a5b14a1bba55ce1637d63944634a14c'
+SOURCE_DIGEST = '590fe2d84810176b8f6c5630e2bafed4'
 
 RULES = (
     RuleInfo(

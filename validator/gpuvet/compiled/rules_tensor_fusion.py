@@ -5,7 +5,7 @@ from typing import Any
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
     contains, dotted, equal, get, integer, is_type, items, le, located, lower, lt, matches, member, near_key,
-    near_quantity, quantity, say, shown, size, split, starts, text, trim, version, whole,
+    near_quantity, quantity, reason, say, shown, size, split, starts, text, trim, version, whole,
 )
 
 
@@ -35,7 +35,7 @@ def TF002(s: Any, p: Any, out: Any) -> None:
                                         None,
                                         [],
                                         ('add tensor-fusion.ai/enabled: "true" to the labels of the Pod template', False, ()),
-                                        [*[*[get(annotations, 'tensor-fusion.ai/enabled')], *[get(object_, 'spec', 'template', 'labels')], *[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[get(metadata_, 'uid')]], *[kind], *[*[labels], *[None]], *([kind] if equal(kind, 'Pod') else [get(metadata_, 'labels', 'tensor-fusion.ai/enabled')])], *[*[annotations], *[get(labels, 'tensor-fusion.ai/enabled')]]],
+                                        [*[*[get(annotations, 'tensor-fusion.ai/enabled')], *[get(object_, 'spec', 'template', 'labels')], *[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[get(metadata_, 'uid')]], *[kind], *[*[labels], *[None]], *reason(s, [[kind] if equal(kind, 'Pod') else None, [get(metadata_, 'labels', 'tensor-fusion.ai/enabled')] if (not (get(metadata_, 'labels', 'tensor-fusion.ai/enabled') is not None)) else None])], *[*[annotations], *[get(labels, 'tensor-fusion.ai/enabled')]]],
                                     ))
 
 
@@ -1426,7 +1426,7 @@ def TF012(s: Any, p: Any, out: Any) -> None:
                         annotations_,
                         [],
                         (say('leave ', text(k), ' out, or write how much is wanted'), False, ()),
-                        [*[*[annotations_], *([annotations_] if not le(0, annotations_nanos) else [*[get(annotations, 'tensor-fusion.ai/isolation')], *([k] if not contains(k, '/tflops-') else ([compute_percent_request] if (compute_percent_request is not None) else [*[compute_percent_request], *[get(annotations, 'tensor-fusion.ai/compute-percent-limit')]]))])], *[annotations_]],
+                        [*[*[annotations_], *reason(s, [[annotations_] if not le(0, annotations_nanos) else None, [*[get(annotations, 'tensor-fusion.ai/isolation')], *reason(s, [[k] if not contains(k, '/tflops-') else None, ([compute_percent_request] if (compute_percent_request is not None) else [*[compute_percent_request], *[get(annotations, 'tensor-fusion.ai/compute-percent-limit')]]) if not lt(0, quantity((compute_percent_request if (compute_percent_request is not None) else get(annotations, 'tensor-fusion.ai/compute-percent-limit')))) else None])] if not (equal(get(annotations, 'tensor-fusion.ai/isolation'), 'shared') or (contains(k, '/tflops-') and lt(0, quantity((compute_percent_request if (compute_percent_request is not None) else get(annotations, 'tensor-fusion.ai/compute-percent-limit')))))) else None])], *[annotations_]],
                     ))
 
 
@@ -1452,7 +1452,7 @@ def TF013(s: Any, p: Any, out: Any) -> None:
                     effective_tflops_request_,
                     [((('effective', 'tflops-limit') if value else ('effective', 'tflops-request')), say(('the limit' if value else 'the request'), ' is given here'))],
                     (say('lower the request to ', text(effective_tflops_limit), ' or raise the limit to ', text(effective_tflops_request)), False, (('set', (('effective', 'tflops-request') if value else ('effective', 'tflops-limit')), effective_tflops_limit_), )),
-                    [*([get(annotations, 'tensor-fusion.ai/tflops-request')] if (get(annotations, 'tensor-fusion.ai/tflops-request') is not None) else [get(annotations, 'tensor-fusion.ai/tflops-limit')]), *[*[*[effective_tflops_request], *[effective_tflops_limit]], *[effective_tflops_limit]]],
+                    [*reason(s, [[get(annotations, 'tensor-fusion.ai/tflops-request')] if (get(annotations, 'tensor-fusion.ai/tflops-request') is not None) else None, [get(annotations, 'tensor-fusion.ai/tflops-limit')] if (get(annotations, 'tensor-fusion.ai/tflops-limit') is not None) else None]), *[*[*[effective_tflops_request], *[effective_tflops_limit]], *[effective_tflops_limit]]],
                 ))
 
 
@@ -1478,7 +1478,7 @@ def TF414(s: Any, p: Any, out: Any) -> None:
                     effective_vram_request_,
                     [((('effective', 'vram-limit') if value else ('effective', 'vram-request')), say(('the limit' if value else 'the request'), ' is given here'))],
                     (say('lower the request to ', text(effective_vram_limit), ' or raise the limit to ', text(effective_vram_request)), False, (('set', (('effective', 'vram-request') if value else ('effective', 'vram-limit')), effective_vram_limit_), )),
-                    [*([get(annotations, 'tensor-fusion.ai/vram-request')] if (get(annotations, 'tensor-fusion.ai/vram-request') is not None) else [get(annotations, 'tensor-fusion.ai/vram-limit')]), *[*[*[effective_vram_request], *[effective_vram_limit]], *[effective_vram_limit]]],
+                    [*reason(s, [[get(annotations, 'tensor-fusion.ai/vram-request')] if (get(annotations, 'tensor-fusion.ai/vram-request') is not None) else None, [get(annotations, 'tensor-fusion.ai/vram-limit')] if (get(annotations, 'tensor-fusion.ai/vram-limit') is not None) else None]), *[*[*[effective_vram_request], *[effective_vram_limit]], *[effective_vram_limit]]],
                 ))
 
 
@@ -1504,7 +1504,7 @@ def TF415(s: Any, p: Any, out: Any) -> None:
                     effective_compute_percent_request_,
                     [((('effective', 'compute-percent-limit') if value else ('effective', 'compute-percent-request')), say(('the limit' if value else 'the request'), ' is given here'))],
                     (say('lower the request to ', text(effective_compute_percent_limit), ' or raise the limit to ', text(effective_compute_percent_request)), False, (('set', (('effective', 'compute-percent-request') if value else ('effective', 'compute-percent-limit')), effective_compute_percent_limit_), )),
-                    [*([get(annotations, 'tensor-fusion.ai/compute-percent-request')] if (get(annotations, 'tensor-fusion.ai/compute-percent-request') is not None) else [get(annotations, 'tensor-fusion.ai/compute-percent-limit')]), *[*[*[effective_compute_percent_request], *[effective_compute_percent_limit]], *[effective_compute_percent_limit]]],
+                    [*reason(s, [[get(annotations, 'tensor-fusion.ai/compute-percent-request')] if (get(annotations, 'tensor-fusion.ai/compute-percent-request') is not None) else None, [get(annotations, 'tensor-fusion.ai/compute-percent-limit')] if (get(annotations, 'tensor-fusion.ai/compute-percent-limit') is not None) else None]), *[*[*[effective_compute_percent_request], *[effective_compute_percent_limit]], *[effective_compute_percent_limit]]],
                 ))
 
 
@@ -1664,7 +1664,7 @@ def TF017(s: Any, p: Any, out: Any) -> None:
                     annotations_,
                     [],
                     (say(('the value looks like memory: move it to a vram annotation' if matches(annotations_, '.*i') else 'write the number of TFLOPS without a unit')), False, ()),
-                    [*[annotations_], *([*[annotations_], *[annotations_]] if (lt(0, annotations_nanos) and matches(annotations_, '.*[KMGTPE]i')) else [annotations_])],
+                    [*[annotations_], *reason(s, [[*[annotations_], *[annotations_]] if (lt(0, annotations_nanos) and matches(annotations_, '.*[KMGTPE]i')) else None, [annotations_] if le(100000000000000, annotations_nanos) else None])],
                 ))
 
 
@@ -1731,7 +1731,7 @@ def TF420(s: Any, p: Any, out: Any) -> None:
                         amount,
                         [],
                         (say(('write an amount above zero' if value___ else ('write the unit, such as Gi' if value else ('write the number of TFLOPS without a unit' if value_ else 'write a percentage of one card')))), False, ()),
-                        ([amount] if value___ else ([*[amount], *[amount]] if (value and value__ and (lt(amount_nanos, 1048576000000000) or matches(amount, '.*[mun]'))) else (([amount] if le(100000000000000, amount_nanos) else [*[amount], *[amount]]) if (value_ and (le(100000000000000, amount_nanos) or (value__ and matches(amount, '.*[KMGTPE]i')))) else [amount]))),
+                        reason(s, [[amount] if value___ else None, [*[amount], *[amount]] if (value and value__ and (lt(amount_nanos, 1048576000000000) or matches(amount, '.*[mun]'))) else None, reason(s, [[amount] if le(100000000000000, amount_nanos) else None, [*[amount], *[amount]] if (value__ and matches(amount, '.*[KMGTPE]i')) else None]) if (value_ and (le(100000000000000, amount_nanos) or (value__ and matches(amount, '.*[KMGTPE]i')))) else None, [amount] if (equal(amount_at[-1], 'compute') and lt(100000000000, amount_nanos)) else None]),
                     ))
 
 
@@ -1803,7 +1803,7 @@ def TF421(s: Any, p: Any, out: Any) -> None:
                         effective_tflops_limit_,
                         [((('effective', 'compute-percent-limit') if value else ('effective', 'tflops-limit')), 'the other one comes from here')],
                         (say(('give tensor-fusion.ai/gpu-count, so that the native GPU limit no longer counts' if equal(source_of_compute_percent_limit, 'native-percent') else 'keep one of the two')), False, ()),
-                        [*[get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu')], *[*[effective_compute_percent_limit], *[effective_tflops_limit], *([source_of_compute_percent_limit] if not value else [source_of_tflops_limit])]],
+                        [*[get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu')], *[*[effective_compute_percent_limit], *[effective_tflops_limit], *reason(s, [[source_of_compute_percent_limit] if not value else None, [source_of_tflops_limit] if not equal(source_of_tflops_limit, 'profile') else None])]],
                     ))
 
 
@@ -1825,7 +1825,7 @@ def TF422(s: Any, p: Any, out: Any) -> None:
                             effective_compute_percent_request,
                             [(('effective', 'tflops-request'), 'the TFLOPS come from here')],
                             ('ask in TFLOPS like the other source', False, ()),
-                            [*[get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu')], *[*[s.source('compute-percent-request')], *[effective_compute_percent_request], *[effective_tflops_request], *([s.effective('compute-percent-limit')] if not lt(0, quantity(s.effective('compute-percent-limit'))) else [s.effective('tflops-limit')])]],
+                            [*[get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu')], *[*[s.source('compute-percent-request')], *[effective_compute_percent_request], *[effective_tflops_request], *reason(s, [[s.effective('compute-percent-limit')] if not lt(0, quantity(s.effective('compute-percent-limit'))) else None, [s.effective('tflops-limit')] if not lt(0, quantity(s.effective('tflops-limit'))) else None])]],
                         ))
 
 
@@ -2442,7 +2442,7 @@ def TF432(s: Any, p: Any, out: Any) -> None:
                         enabled_replicas,
                         [((*('object',), 'spec', 'replicas'), "the owner's replicas")],
                         (say('write ', text(value_), ', or leave the annotation out to convert all Pods'), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'), value_), )),
-                        [*[*[enabled_replicas], *[enabled_replicas], *[enabled_replicas]], *([enabled_replicas] if value else [*[get(template_, 'kind')], *[*[enabled_replicas], *([replicas] if (replicas is not None) else [replicas])]])],
+                        [*[*[enabled_replicas], *[enabled_replicas], *[enabled_replicas]], *reason(s, [[enabled_replicas] if value else None, [*[get(template_, 'kind')], *[*[enabled_replicas], *([replicas] if (replicas is not None) else [replicas])]] if (member(get(template_, 'kind'), ('Deployment', 'StatefulSet', 'ReplicaSet', 'Rollout.argoproj.io')) and lt(replicas_number, enabled_replicas_number)) else None])],
                     ))
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from gpuvet.values.total import (
-    ends, equal, get, integer, is_type, le, located, lower, lt, matches, member, nearest, quantity, say, size, starts,
-    text, trim,
+    ends, equal, get, integer, is_type, le, located, lower, lt, matches, member, nearest, quantity, reason, say, size,
+    starts, text, trim,
 )
 
 
@@ -869,7 +869,7 @@ def TF528(s: Any, p: Any, out: Any) -> None:
                 minMembers,
                 [(((*('object',), 'spec', 'replicas') if has_replicas else (*('object',), 'spec')), say(('the replicas' if has_replicas else 'no replicas are fixed')))],
                 (say('write ', (text(replicas) if value__ else text(2))), False, (('set', (*('object',), 'spec', 'gangScheduling', 'minMembers'), ((replicas if lt(1, replicas_number) else None) if value__ else 2)), )),
-                [*[minMembers], *([minMembers] if lt(minMembers_number, 0) else ([minMembers] if equal(minMembers_number, 1) else [*[replicas], *[*[minMembers], *[replicas]]]))],
+                [*[minMembers], *reason(s, [[minMembers] if lt(minMembers_number, 0) else None, [minMembers] if equal(minMembers_number, 1) else None, [*[replicas], *[*[minMembers], *[replicas]]] if (value and value_) else None])],
             ))
 
 
@@ -1024,7 +1024,7 @@ def TF534(s: Any, p: Any, out: Any) -> None:
                                         targetComputePercentile__,
                                         [(((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources', 'lowerBoundComputePercentile') if has_lowerBoundComputePercentile else (*('object',), 'spec', 'autoScalingConfig', 'autoSetResources')), say('lower bound ', (text(lowerBoundComputePercentile) if has_lowerBoundComputePercentile else '0.5 by default'))), (((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources', 'upperBoundComputePercentile') if has_upperBoundComputePercentile else (*('object',), 'spec', 'autoScalingConfig', 'autoSetResources')), say('upper bound ', (text(upperBoundComputePercentile) if has_upperBoundComputePercentile else '0.99 by default')))],
                                         None,
-                                        [*[*[lowerBoundComputePercentile], *[targetComputePercentile], *[upperBoundComputePercentile], *[lowerBoundComputePercentile], *[targetComputePercentile], *[upperBoundComputePercentile]], *[*([lowerBoundComputePercentile] if has_lowerBoundComputePercentile else ([targetComputePercentile] if has_targetComputePercentile else [upperBoundComputePercentile])), *([*([lowerBoundComputePercentile] if has_lowerBoundComputePercentile else [lowerBoundComputePercentile]), *([targetComputePercentile] if has_targetComputePercentile else [targetComputePercentile])] if lt(targetComputePercentile_nanos, quantity(lowerBoundComputePercentile_)) else [*([targetComputePercentile] if has_targetComputePercentile else [targetComputePercentile]), *([upperBoundComputePercentile] if has_upperBoundComputePercentile else [upperBoundComputePercentile])])]],
+                                        [*[*[lowerBoundComputePercentile], *[targetComputePercentile], *[upperBoundComputePercentile], *[lowerBoundComputePercentile], *[targetComputePercentile], *[upperBoundComputePercentile]], *[*reason(s, [[lowerBoundComputePercentile] if has_lowerBoundComputePercentile else None, [targetComputePercentile] if has_targetComputePercentile else None, [upperBoundComputePercentile] if has_upperBoundComputePercentile else None]), *reason(s, [[*([lowerBoundComputePercentile] if has_lowerBoundComputePercentile else [lowerBoundComputePercentile]), *([targetComputePercentile] if has_targetComputePercentile else [targetComputePercentile])] if lt(targetComputePercentile_nanos, quantity(lowerBoundComputePercentile_)) else None, [*([targetComputePercentile] if has_targetComputePercentile else [targetComputePercentile]), *([upperBoundComputePercentile] if has_upperBoundComputePercentile else [upperBoundComputePercentile])] if lt(quantity(upperBoundComputePercentile_), targetComputePercentile_nanos) else None])]],
                                     ))
 
 
@@ -1060,7 +1060,7 @@ def TF535(s: Any, p: Any, out: Any) -> None:
                                         targetVRAMPercentile__,
                                         [(((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources', 'lowerBoundVRAMPercentile') if has_lowerBoundVRAMPercentile else (*('object',), 'spec', 'autoScalingConfig', 'autoSetResources')), say('lower bound ', (text(lowerBoundVRAMPercentile) if has_lowerBoundVRAMPercentile else '0.5 by default'))), (((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources', 'upperBoundVRAMPercentile') if has_upperBoundVRAMPercentile else (*('object',), 'spec', 'autoScalingConfig', 'autoSetResources')), say('upper bound ', (text(upperBoundVRAMPercentile) if has_upperBoundVRAMPercentile else '0.99 by default')))],
                                         None,
-                                        [*[*[lowerBoundVRAMPercentile], *[targetVRAMPercentile], *[upperBoundVRAMPercentile], *[lowerBoundVRAMPercentile], *[targetVRAMPercentile], *[upperBoundVRAMPercentile]], *[*([lowerBoundVRAMPercentile] if has_lowerBoundVRAMPercentile else ([targetVRAMPercentile] if has_targetVRAMPercentile else [upperBoundVRAMPercentile])), *([*([lowerBoundVRAMPercentile] if has_lowerBoundVRAMPercentile else [lowerBoundVRAMPercentile]), *([targetVRAMPercentile] if has_targetVRAMPercentile else [targetVRAMPercentile])] if lt(targetVRAMPercentile_nanos, quantity(lowerBoundVRAMPercentile_)) else [*([targetVRAMPercentile] if has_targetVRAMPercentile else [targetVRAMPercentile]), *([upperBoundVRAMPercentile] if has_upperBoundVRAMPercentile else [upperBoundVRAMPercentile])])]],
+                                        [*[*[lowerBoundVRAMPercentile], *[targetVRAMPercentile], *[upperBoundVRAMPercentile], *[lowerBoundVRAMPercentile], *[targetVRAMPercentile], *[upperBoundVRAMPercentile]], *[*reason(s, [[lowerBoundVRAMPercentile] if has_lowerBoundVRAMPercentile else None, [targetVRAMPercentile] if has_targetVRAMPercentile else None, [upperBoundVRAMPercentile] if has_upperBoundVRAMPercentile else None]), *reason(s, [[*([lowerBoundVRAMPercentile] if has_lowerBoundVRAMPercentile else [lowerBoundVRAMPercentile]), *([targetVRAMPercentile] if has_targetVRAMPercentile else [targetVRAMPercentile])] if lt(targetVRAMPercentile_nanos, quantity(lowerBoundVRAMPercentile_)) else None, [*([targetVRAMPercentile] if has_targetVRAMPercentile else [targetVRAMPercentile]), *([upperBoundVRAMPercentile] if has_upperBoundVRAMPercentile else [upperBoundVRAMPercentile])] if lt(quantity(upperBoundVRAMPercentile_), targetVRAMPercentile_nanos) else None])]],
                                     ))
 
 
@@ -1087,7 +1087,7 @@ def TF536(s: Any, p: Any, out: Any) -> None:
                         updateThreshold__,
                         [(((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources', 'marginFraction') if has_marginFraction else (*('object',), 'spec', 'autoScalingConfig', 'autoSetResources')), say('marginFraction is ', (text(marginFraction) if has_marginFraction else '0.15 by default')))],
                         (say('write updateThreshold ', text(marginFraction_), ' or less'), False, ()),
-                        [*[*[updateThreshold], *[marginFraction]], *[*([updateThreshold] if has_updateThreshold else [marginFraction]), *[*([updateThreshold] if has_updateThreshold else [updateThreshold]), *([marginFraction] if has_marginFraction else [marginFraction])]]],
+                        [*[*[updateThreshold], *[marginFraction]], *[*reason(s, [[updateThreshold] if has_updateThreshold else None, [marginFraction] if has_marginFraction else None]), *[*([updateThreshold] if has_updateThreshold else [updateThreshold]), *([marginFraction] if has_marginFraction else [marginFraction])]]],
                     ))
 
 
@@ -1198,7 +1198,7 @@ def TF540(s: Any, p: Any, out: Any) -> None:
                     name,
                     [],
                     None,
-                    [*[get(window, 'enable')], *(([name] if (name is not None) else [name]) if value_ else (([start] if (start is not None) else [start]) if value else (([end] if (end is not None) else [end]) if value__ else [get(window, 'desiredResources')])))],
+                    [*[get(window, 'enable')], *reason(s, [([name] if (name is not None) else [name]) if value_ else None, ([start] if (start is not None) else [start]) if value else None, ([end] if (end is not None) else [end]) if value__ else None, [get(window, 'desiredResources')] if (not (get(window, 'desiredResources') is not None)) else None])],
                 ))
 
 

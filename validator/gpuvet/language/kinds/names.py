@@ -130,6 +130,8 @@ class KnownFields(Kind):
     path: str
 
     def lower(self, scope: Scope) -> tuple[ir.Check, ...]:
+        if self.crd not in FIELDS:
+            raise ValueError(f"there is no CRD {self.crd!r} among {', '.join(sorted(FIELDS))}")
         prefix = f"{self.path}." if self.path else ""
         below = [path[len(prefix) :] for path in FIELDS[self.crd] if path.startswith(prefix)]
         known = ir.Constant(tuple(sorted({name.split(".")[0].split("[")[0] for name in below})))

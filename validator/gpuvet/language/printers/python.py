@@ -207,6 +207,10 @@ class _Printer:
                 return f"p[{name!r}]"
             case ir.Fact(name):
                 return f"FACTS[{name!r}]"
+            case ir.Present(ir.Constant(value=value)):
+                return repr(value is not None)
+            case ir.Present(ir.Amount()):
+                return "True"
             case ir.Present(of):
                 return f"({v(of)} is not None)"
             case ir.IsType(of, name):
@@ -361,12 +365,12 @@ class _Printer:
             case ir.Or(parts) if not truth:
                 return self.all_of([self.because(part, truth) for part in parts])
             case ir.And(parts) | ir.Or(parts):
-                code = self.because(parts[-1], truth)
-                for part in reversed(parts[:-1]):
-                    test = self.value(part) if truth else f"not {self.value(part)}"
-                    why = self.because(part, truth)
-                    code = code if why == code else f"({why} if {test} else {code})"
-                return code
+                tests = [self.value(part) if truth else f"not {self.value(part)}" for part in parts]
+                reasons = [self.because(part, truth) for part in parts]
+                if len(set(reasons)) == 1:
+                    return reasons[0]
+                listed = ", ".join(f"{why} if {test} else None" for why, test in zip(reasons, tests, strict=True))
+                return f"reason(s, [{listed}])"
             case ir.Quantified(op="exists" | "all", var=var, of=of, body=body) if _is_table(of) and not _loops(body):
                 # A table is known: the test rests on what its rows are compared with.
                 return self.all_of(sorted({self.rest_on(part) for part in _compared(body, var)}))
