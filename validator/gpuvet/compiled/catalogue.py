@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'e804c0b7ed780be4010032b469d42170'
+SOURCE_DIGEST = '2d038789359168bd175a9fcf8fd81c72'
 
 RULES = (
     RuleInfo(

@@ -342,13 +342,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '    - name: main\n'
            '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
            '      command: [python, serve.py]\n'),
- 'TF005': ('let:\n'
-           '  misplaced: >-\n'
-           "    self.metadata.annotations.map(a, startsWith(key(a), 'tensor-fusion.ai/')\n"
-           "    && !(key(a) in ['tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'])\n"
-           '    && !(key(a) in inner.template.metadata.annotations) && !(key(a) in inner.template.annotations)\n'
-           '    && !inner.tasks.exists(t, key(a) in t.template.metadata.annotations) ? key(a) : null).filter(k, has(k))\n'
-           'forbidden: {that: size(misplaced) > 0, at: "self.metadata.annotations[misplaced[0]]", key: true}\n',
+ 'TF005': ('forbidden: {that: size(misplaced) > 0, at: "self.metadata.annotations[misplaced[0]]", key: true}\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
            'metadata:\n'
@@ -818,13 +812,13 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '    metadata:\n'
            '      labels:\n'
            '        app: inference\n'
-           "        tensor-fusion.ai/enabled: 'true'\n"
+           "        gpu.example.org/enabled: 'true'\n"
            '      annotations:\n'
-           '        tensor-fusion.ai/gpupool: default-pool\n'
-           "        tensor-fusion.ai/tflops-request: '10'\n"
-           "        tensor-fusion.ai/tflops-limit: '20'\n"
-           '        tensor-fusion.ai/vram-request: 64Mi\n'
-           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        gpu.example.org/gpupool: default-pool\n'
+           "        gpu.example.org/tflops-request: '10'\n"
+           "        gpu.example.org/tflops-limit: '20'\n"
+           "        gpu.example.org/vram-request: '4'\n"
+           '        gpu.example.org/vram-limit: 4Gi\n'
            '    spec:\n'
            '      containers:\n'
            '        - name: main\n'
@@ -1723,7 +1717,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '          command: [python, serve.py]\n'),
  'TF062': ('one_of: {value: "annotation(\'tensor-fusion.ai/qos\')", values: [low, medium, high, critical]}\n', None, None),
  'TF402': ('let: {enabled: "self.metadata.labels[\'tensor-fusion.ai/enabled\']"}\n'
-           'when: "!self.metadata.annotations.exists(a, startsWith(key(a), \'tensor-fusion.ai/\'))"\n'
+           'when: size(misplaced) == 0\n'
            'forbidden:\n'
            '  that: >-\n'
            "    has(enabled) && !has(inner.template.metadata.labels['tensor-fusion.ai/enabled']) && !has(inner.template.labels)\n"
@@ -2646,14 +2640,13 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            "    && !(source('compute-percent-limit') == 'profile' && source('tflops-limit') == 'profile')\n"
            '  at: "source(\'compute-percent-limit\') == \'profile\' ? tflops : percent"\n',
            'apiVersion: tensor-fusion.ai/v1\n'
-           'kind: WorkloadProfile\n'
+           'kind: GPUResourceQuota\n'
            'metadata:\n'
-           '  name: small\n'
+           '  name: quota\n'
            '  namespace: team-a\n'
            'spec:\n'
-           '  resources:\n'
-           "    requests: {tflops: '5', vram: 3Gi}\n"
-           "    limits: {tflops: '15', vram: 3Gi}\n",
+           '  single:\n'
+           "    defaultLimits: {tflops: '30', vram: 8Gi}\n",
            'apiVersion: tensor-fusion.ai/v1\n'
            'kind: WorkloadProfile\n'
            'metadata:\n'

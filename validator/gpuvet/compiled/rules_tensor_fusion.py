@@ -80,7 +80,9 @@ def TF402(s: Any, p: Any, out: Any) -> None:
     enabled = get(labels, 'tensor-fusion.ai/enabled')
     spec__ = (spec_ if (spec_ is not None) else spec)
     template = get(spec__, 'template')
-    if ((not any(starts(a_at[-1], 'tensor-fusion.ai/') for a_at, a in located((*('self',), 'metadata', 'annotations'), get(metadata, 'annotations')))) and ((enabled is not None) and (not (get(template, 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None)) and (not (get(template, 'labels') is not None)) and (not any((get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None) for t in items(get(spec__, 'tasks')))))):
+    tasks = get(spec__, 'tasks')
+    metadata_ = get(template, 'metadata')
+    if (equal(size([k for k in [(a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(metadata_, 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(tasks)))) else None) for a_at, a in located((*('self',), 'metadata', 'annotations'), get(metadata, 'annotations'))] if (k is not None)]), 0) and ((enabled is not None) and (not (get(metadata_, 'labels', 'tensor-fusion.ai/enabled') is not None)) and (not (get(template, 'labels') is not None)) and (not any((get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None) for t in items(tasks))))):
         out((
             (*('self',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'),
             True,
@@ -89,7 +91,7 @@ def TF402(s: Any, p: Any, out: Any) -> None:
             'a label of the owner',
             [],
             ('move the label to the metadata of the Pod template', False, ()),
-            [*[get(metadata, 'annotations')], *[*[enabled], *[get(template, 'metadata', 'labels', 'tensor-fusion.ai/enabled')], *[get(template, 'labels')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled')]]]]],
+            [*[*[*[get(metadata, 'annotations')], *[because_ for a_at, a in located((*('self',), 'metadata', 'annotations'), get(metadata, 'annotations')) for because_ in ([] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(metadata_, 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(tasks)))) else [*[get(metadata_, 'annotations')], *[get(template, 'annotations')], *[*[tasks], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'template', 'metadata', 'annotations')]]]])]], *[because_ for k_at, k in [((a_at if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(metadata_, 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(tasks)))) else ('self',)), (a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(metadata_, 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(tasks)))) else None)) for a_at, a in located((*('self',), 'metadata', 'annotations'), get(metadata, 'annotations'))] for because_ in [k]]], *[*[enabled], *[get(metadata_, 'labels', 'tensor-fusion.ai/enabled')], *[get(template, 'labels')], *[*[tasks], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled')]]]]],
         ))
 
 
@@ -350,14 +352,13 @@ def TF009(s: Any, p: Any, out: Any) -> None:
             None,
             [auto_limits],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     auto_limits = get(annotations, 'tensor-fusion.ai/auto-limits')
-    if ((auto_limits is not None) and lt(value_version, version('1.26.21'))):
+    if ((auto_limits is not None) and lt(version(p['platform.tensorFusion']), version('1.26.21'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-limits'),
             True,
-            say('tensor-fusion.ai/auto-limits is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/auto-limits is read from v1.26.21 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.26.21 or newer',
             auto_limits,
             [],
@@ -377,14 +378,13 @@ def TF009(s: Any, p: Any, out: Any) -> None:
             None,
             [auto_replicas],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     auto_replicas = get(annotations, 'tensor-fusion.ai/auto-replicas')
-    if ((auto_replicas is not None) and lt(value_version, version('1.26.21'))):
+    if ((auto_replicas is not None) and lt(version(p['platform.tensorFusion']), version('1.26.21'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-replicas'),
             True,
-            say('tensor-fusion.ai/auto-replicas is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/auto-replicas is read from v1.26.21 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.26.21 or newer',
             auto_replicas,
             [],
@@ -404,14 +404,13 @@ def TF009(s: Any, p: Any, out: Any) -> None:
             None,
             [auto_requests],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     auto_requests = get(annotations, 'tensor-fusion.ai/auto-requests')
-    if ((auto_requests is not None) and lt(value_version, version('1.26.21'))):
+    if ((auto_requests is not None) and lt(version(p['platform.tensorFusion']), version('1.26.21'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-requests'),
             True,
-            say('tensor-fusion.ai/auto-requests is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/auto-requests is read from v1.26.21 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.26.21 or newer',
             auto_requests,
             [],
@@ -431,14 +430,13 @@ def TF009(s: Any, p: Any, out: Any) -> None:
             None,
             [auto_resources],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     auto_resources = get(annotations, 'tensor-fusion.ai/auto-resources')
-    if ((auto_resources is not None) and lt(value_version, version('1.45.0'))):
+    if ((auto_resources is not None) and lt(version(p['platform.tensorFusion']), version('1.45.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-resources'),
             True,
-            say('tensor-fusion.ai/auto-resources is read from v1.45.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/auto-resources is read from v1.45.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.45.0 or newer',
             auto_resources,
             [],
@@ -458,42 +456,39 @@ def TF009(s: Any, p: Any, out: Any) -> None:
             None,
             [auto_scale_target_resource],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     auto_scale_target_resource = get(annotations, 'tensor-fusion.ai/auto-scale-target-resource')
-    if ((auto_scale_target_resource is not None) and lt(value_version, version('1.45.0'))):
+    if ((auto_scale_target_resource is not None) and lt(version(p['platform.tensorFusion']), version('1.45.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-scale-target-resource'),
             True,
-            say('tensor-fusion.ai/auto-scale-target-resource is read from v1.45.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/auto-scale-target-resource is read from v1.45.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.45.0 or newer',
             auto_scale_target_resource,
             [],
             None,
             [auto_scale_target_resource],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     autoscale = get(annotations, 'tensor-fusion.ai/autoscale')
-    if ((autoscale is not None) and lt(value_version, version('1.49.16'))):
+    if ((autoscale is not None) and lt(version(p['platform.tensorFusion']), version('1.49.16'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/autoscale'),
             True,
-            say('tensor-fusion.ai/autoscale is read from v1.49.16 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/autoscale is read from v1.49.16 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.49.16 or newer',
             autoscale,
             [],
             None,
             [autoscale],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     autoscale_target = get(annotations, 'tensor-fusion.ai/autoscale-target')
-    if ((autoscale_target is not None) and lt(value_version, version('1.49.16'))):
+    if ((autoscale_target is not None) and lt(version(p['platform.tensorFusion']), version('1.49.16'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/autoscale-target'),
             True,
-            say('tensor-fusion.ai/autoscale-target is read from v1.49.16 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/autoscale-target is read from v1.49.16 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.49.16 or newer',
             autoscale_target,
             [],
@@ -526,154 +521,143 @@ def TF009(s: Any, p: Any, out: Any) -> None:
             None,
             [compute_isolation],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     compute_isolation = get(annotations, 'tensor-fusion.ai/compute-isolation')
-    if ((compute_isolation is not None) and lt(value_version, version('1.48.0'))):
+    if ((compute_isolation is not None) and lt(version(p['platform.tensorFusion']), version('1.48.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-isolation'),
             True,
-            say('tensor-fusion.ai/compute-isolation is read from v1.48.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/compute-isolation is read from v1.48.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.48.0 or newer',
             compute_isolation,
             [],
             None,
             [compute_isolation],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     compute_percent_limit = get(annotations, 'tensor-fusion.ai/compute-percent-limit')
-    if ((compute_percent_limit is not None) and lt(value_version, version('1.48.0'))):
+    if ((compute_percent_limit is not None) and lt(version(p['platform.tensorFusion']), version('1.48.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-limit'),
             True,
-            say('tensor-fusion.ai/compute-percent-limit is read from v1.48.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/compute-percent-limit is read from v1.48.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.48.0 or newer',
             compute_percent_limit,
             [],
             None,
             [compute_percent_limit],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     compute_percent_request = get(annotations, 'tensor-fusion.ai/compute-percent-request')
-    if ((compute_percent_request is not None) and lt(value_version, version('1.48.0'))):
+    if ((compute_percent_request is not None) and lt(version(p['platform.tensorFusion']), version('1.48.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-request'),
             True,
-            say('tensor-fusion.ai/compute-percent-request is read from v1.48.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/compute-percent-request is read from v1.48.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.48.0 or newer',
             compute_percent_request,
             [],
             None,
             [compute_percent_request],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     dedicated_gpu = get(annotations, 'tensor-fusion.ai/dedicated-gpu')
-    if ((dedicated_gpu is not None) and lt(value_version, version('1.43.3'))):
+    if ((dedicated_gpu is not None) and lt(version(p['platform.tensorFusion']), version('1.43.3'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu'),
             True,
-            say('tensor-fusion.ai/dedicated-gpu is read from v1.43.3 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/dedicated-gpu is read from v1.43.3 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.43.3 or newer',
             dedicated_gpu,
             [],
             None,
             [dedicated_gpu],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     disable_features = get(annotations, 'tensor-fusion.ai/disable-features')
-    if ((disable_features is not None) and lt(value_version, version('1.38.2'))):
+    if ((disable_features is not None) and lt(version(p['platform.tensorFusion']), version('1.38.2'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/disable-features'),
             True,
-            say('tensor-fusion.ai/disable-features is read from v1.38.2 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/disable-features is read from v1.38.2 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.38.2 or newer',
             disable_features,
             [],
             None,
             [disable_features],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     enabled = get(annotations, 'tensor-fusion.ai/enabled')
-    if ((enabled is not None) and lt(value_version, version('1.2.0'))):
+    if ((enabled is not None) and lt(version(p['platform.tensorFusion']), version('1.2.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled'),
             True,
-            say('tensor-fusion.ai/enabled is read from v1.2.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/enabled is read from v1.2.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.2.0 or newer',
             enabled,
             [],
             None,
             [enabled],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
-    if ((enabled_replicas is not None) and lt(value_version, version('1.26.0'))):
+    if ((enabled_replicas is not None) and lt(version(p['platform.tensorFusion']), version('1.26.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'),
             True,
-            say('tensor-fusion.ai/enabled-replicas is read from v1.26.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/enabled-replicas is read from v1.26.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.26.0 or newer',
             enabled_replicas,
             [],
             None,
             [enabled_replicas],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     eviction_protection = get(annotations, 'tensor-fusion.ai/eviction-protection')
-    if ((eviction_protection is not None) and lt(value_version, version('1.44.0'))):
+    if ((eviction_protection is not None) and lt(version(p['platform.tensorFusion']), version('1.44.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/eviction-protection'),
             True,
-            say('tensor-fusion.ai/eviction-protection is read from v1.44.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/eviction-protection is read from v1.44.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.44.0 or newer',
             eviction_protection,
             [],
             None,
             [eviction_protection],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     gang_enabled = get(annotations, 'tensor-fusion.ai/gang-enabled')
-    if ((gang_enabled is not None) and lt(value_version, version('2.4.4'))):
+    if ((gang_enabled is not None) and lt(version(p['platform.tensorFusion']), version('2.4.4'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled'),
             True,
-            say('tensor-fusion.ai/gang-enabled is read from v2.4.4 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/gang-enabled is read from v2.4.4 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v2.4.4 or newer',
             gang_enabled,
             [],
             None,
             [gang_enabled],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     gang_min_members = get(annotations, 'tensor-fusion.ai/gang-min-members')
-    if ((gang_min_members is not None) and lt(value_version, version('2.0.0'))):
+    if ((gang_min_members is not None) and lt(version(p['platform.tensorFusion']), version('2.0.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members'),
             True,
-            say('tensor-fusion.ai/gang-min-members is read from v2.0.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/gang-min-members is read from v2.0.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v2.0.0 or newer',
             gang_min_members,
             [],
             None,
             [gang_min_members],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     gang_timeout = get(annotations, 'tensor-fusion.ai/gang-timeout')
-    if ((gang_timeout is not None) and lt(value_version, version('2.0.0'))):
+    if ((gang_timeout is not None) and lt(version(p['platform.tensorFusion']), version('2.0.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-timeout'),
             True,
-            say('tensor-fusion.ai/gang-timeout is read from v2.0.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/gang-timeout is read from v2.0.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v2.0.0 or newer',
             gang_timeout,
             [],
@@ -693,154 +677,143 @@ def TF009(s: Any, p: Any, out: Any) -> None:
             None,
             [generate_workload],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     generate_workload = get(annotations, 'tensor-fusion.ai/generate-workload')
-    if ((generate_workload is not None) and lt(value_version, version('1.17.0'))):
+    if ((generate_workload is not None) and lt(version(p['platform.tensorFusion']), version('1.17.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/generate-workload'),
             True,
-            say('tensor-fusion.ai/generate-workload is read from v1.17.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/generate-workload is read from v1.17.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.17.0 or newer',
             generate_workload,
             [],
             None,
             [generate_workload],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     gpu_count = get(annotations, 'tensor-fusion.ai/gpu-count')
-    if ((gpu_count is not None) and lt(value_version, version('1.26.21'))):
+    if ((gpu_count is not None) and lt(version(p['platform.tensorFusion']), version('1.26.21'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'),
             True,
-            say('tensor-fusion.ai/gpu-count is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/gpu-count is read from v1.26.21 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.26.21 or newer',
             gpu_count,
             [],
             None,
             [gpu_count],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     gpu_indices = get(annotations, 'tensor-fusion.ai/gpu-indices')
-    if ((gpu_indices is not None) and lt(value_version, version('1.48.2'))):
+    if ((gpu_indices is not None) and lt(version(p['platform.tensorFusion']), version('1.48.2'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'),
             True,
-            say('tensor-fusion.ai/gpu-indices is read from v1.48.2 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/gpu-indices is read from v1.48.2 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.48.2 or newer',
             gpu_indices,
             [],
             None,
             [gpu_indices],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     gpu_model = get(annotations, 'tensor-fusion.ai/gpu-model')
-    if ((gpu_model is not None) and lt(value_version, version('1.30.0'))):
+    if ((gpu_model is not None) and lt(version(p['platform.tensorFusion']), version('1.30.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-model'),
             True,
-            say('tensor-fusion.ai/gpu-model is read from v1.30.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/gpu-model is read from v1.30.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.30.0 or newer',
             gpu_model,
             [],
             None,
             [gpu_model],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     gpu_topology_max_tier = get(annotations, 'tensor-fusion.ai/gpu-topology-max-tier')
-    if ((gpu_topology_max_tier is not None) and lt(value_version, version('2.5.0'))):
+    if ((gpu_topology_max_tier is not None) and lt(version(p['platform.tensorFusion']), version('2.5.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-topology-max-tier'),
             True,
-            say('tensor-fusion.ai/gpu-topology-max-tier is read from v2.5.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/gpu-topology-max-tier is read from v2.5.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v2.5.0 or newer',
             gpu_topology_max_tier,
             [],
             None,
             [gpu_topology_max_tier],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     gpu_topology_source = get(annotations, 'tensor-fusion.ai/gpu-topology-source')
-    if ((gpu_topology_source is not None) and lt(value_version, version('2.5.0'))):
+    if ((gpu_topology_source is not None) and lt(version(p['platform.tensorFusion']), version('2.5.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-topology-source'),
             True,
-            say('tensor-fusion.ai/gpu-topology-source is read from v2.5.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/gpu-topology-source is read from v2.5.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v2.5.0 or newer',
             gpu_topology_source,
             [],
             None,
             [gpu_topology_source],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     gpupool = get(annotations, 'tensor-fusion.ai/gpupool')
-    if ((gpupool is not None) and lt(value_version, version('1.9.0'))):
+    if ((gpupool is not None) and lt(version(p['platform.tensorFusion']), version('1.9.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpupool'),
             True,
-            say('tensor-fusion.ai/gpupool is read from v1.9.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/gpupool is read from v1.9.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.9.0 or newer',
             gpupool,
             [],
             None,
             [gpupool],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     host_port = get(annotations, 'tensor-fusion.ai/host-port')
-    if ((host_port is not None) and lt(value_version, version('1.33.4'))):
+    if ((host_port is not None) and lt(version(p['platform.tensorFusion']), version('1.33.4'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/host-port'),
             True,
-            say('tensor-fusion.ai/host-port is read from v1.33.4 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/host-port is read from v1.33.4 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.33.4 or newer',
             host_port,
             [],
             None,
             [host_port],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     inject_container = get(annotations, 'tensor-fusion.ai/inject-container')
-    if ((inject_container is not None) and lt(value_version, version('1.16.0'))):
+    if ((inject_container is not None) and lt(version(p['platform.tensorFusion']), version('1.16.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/inject-container'),
             True,
-            say('tensor-fusion.ai/inject-container is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/inject-container is read from v1.16.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.16.0 or newer',
             inject_container,
             [],
             None,
             [inject_container],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     is_local_gpu = get(annotations, 'tensor-fusion.ai/is-local-gpu')
-    if ((is_local_gpu is not None) and lt(value_version, version('1.26.21'))):
+    if ((is_local_gpu is not None) and lt(version(p['platform.tensorFusion']), version('1.26.21'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu'),
             True,
-            say('tensor-fusion.ai/is-local-gpu is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/is-local-gpu is read from v1.26.21 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.26.21 or newer',
             is_local_gpu,
             [],
             None,
             [is_local_gpu],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     isolation = get(annotations, 'tensor-fusion.ai/isolation')
-    if ((isolation is not None) and lt(value_version, version('1.48.5'))):
+    if ((isolation is not None) and lt(version(p['platform.tensorFusion']), version('1.48.5'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/isolation'),
             True,
-            say('tensor-fusion.ai/isolation is read from v1.48.5 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/isolation is read from v1.48.5 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.48.5 or newer',
             isolation,
             [],
@@ -860,56 +833,52 @@ def TF009(s: Any, p: Any, out: Any) -> None:
             None,
             [no_standalone_worker_mode],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     no_standalone_worker_mode = get(annotations, 'tensor-fusion.ai/no-standalone-worker-mode')
-    if ((no_standalone_worker_mode is not None) and lt(value_version, version('1.26.21'))):
+    if ((no_standalone_worker_mode is not None) and lt(version(p['platform.tensorFusion']), version('1.26.21'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/no-standalone-worker-mode'),
             True,
-            say('tensor-fusion.ai/no-standalone-worker-mode is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/no-standalone-worker-mode is read from v1.26.21 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.26.21 or newer',
             no_standalone_worker_mode,
             [],
             None,
             [no_standalone_worker_mode],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     partition_id = get(annotations, 'tensor-fusion.ai/partition-id')
-    if ((partition_id is not None) and lt(value_version, version('2.0.0'))):
+    if ((partition_id is not None) and lt(version(p['platform.tensorFusion']), version('2.0.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/partition-id'),
             True,
-            say('tensor-fusion.ai/partition-id is read from v2.0.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/partition-id is read from v2.0.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v2.0.0 or newer',
             partition_id,
             [],
             None,
             [partition_id],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     port_name = get(annotations, 'tensor-fusion.ai/port-name')
-    if ((port_name is not None) and lt(value_version, version('1.33.4'))):
+    if ((port_name is not None) and lt(version(p['platform.tensorFusion']), version('1.33.4'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/port-name'),
             True,
-            say('tensor-fusion.ai/port-name is read from v1.33.4 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/port-name is read from v1.33.4 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.33.4 or newer',
             port_name,
             [],
             None,
             [port_name],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     qos = get(annotations, 'tensor-fusion.ai/qos')
-    if ((qos is not None) and lt(value_version, version('1.37.0'))):
+    if ((qos is not None) and lt(version(p['platform.tensorFusion']), version('1.37.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'),
             True,
-            say('tensor-fusion.ai/qos is read from v1.37.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/qos is read from v1.37.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.37.0 or newer',
             qos,
             [],
@@ -929,126 +898,117 @@ def TF009(s: Any, p: Any, out: Any) -> None:
             None,
             [replicas],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     replicas = get(annotations, 'tensor-fusion.ai/replicas')
-    if ((replicas is not None) and lt(value_version, version('1.17.0'))):
+    if ((replicas is not None) and lt(version(p['platform.tensorFusion']), version('1.17.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'),
             True,
-            say('tensor-fusion.ai/replicas is read from v1.17.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/replicas is read from v1.17.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.17.0 or newer',
             replicas,
             [],
             None,
             [replicas],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     require_gpu_topology = get(annotations, 'tensor-fusion.ai/require-gpu-topology')
-    if ((require_gpu_topology is not None) and lt(value_version, version('2.5.0'))):
+    if ((require_gpu_topology is not None) and lt(version(p['platform.tensorFusion']), version('2.5.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/require-gpu-topology'),
             True,
-            say('tensor-fusion.ai/require-gpu-topology is read from v2.5.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/require-gpu-topology is read from v2.5.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v2.5.0 or newer',
             require_gpu_topology,
             [],
             None,
             [require_gpu_topology],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     sidecar_worker = get(annotations, 'tensor-fusion.ai/sidecar-worker')
-    if ((sidecar_worker is not None) and lt(value_version, version('1.47.0'))):
+    if ((sidecar_worker is not None) and lt(version(p['platform.tensorFusion']), version('1.47.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/sidecar-worker'),
             True,
-            say('tensor-fusion.ai/sidecar-worker is read from v1.47.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/sidecar-worker is read from v1.47.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.47.0 or newer',
             sidecar_worker,
             [],
             None,
             [sidecar_worker],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     tflops_limit = get(annotations, 'tensor-fusion.ai/tflops-limit')
-    if ((tflops_limit is not None) and lt(value_version, version('1.16.0'))):
+    if ((tflops_limit is not None) and lt(version(p['platform.tensorFusion']), version('1.16.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-limit'),
             True,
-            say('tensor-fusion.ai/tflops-limit is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/tflops-limit is read from v1.16.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.16.0 or newer',
             tflops_limit,
             [],
             None,
             [tflops_limit],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     tflops_request = get(annotations, 'tensor-fusion.ai/tflops-request')
-    if ((tflops_request is not None) and lt(value_version, version('1.16.0'))):
+    if ((tflops_request is not None) and lt(version(p['platform.tensorFusion']), version('1.16.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-request'),
             True,
-            say('tensor-fusion.ai/tflops-request is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/tflops-request is read from v1.16.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.16.0 or newer',
             tflops_request,
             [],
             None,
             [tflops_request],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     vendor = get(annotations, 'tensor-fusion.ai/vendor')
-    if ((vendor is not None) and lt(value_version, version('1.48.2'))):
+    if ((vendor is not None) and lt(version(p['platform.tensorFusion']), version('1.48.2'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vendor'),
             True,
-            say('tensor-fusion.ai/vendor is read from v1.48.2 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/vendor is read from v1.48.2 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.48.2 or newer',
             vendor,
             [],
             None,
             [vendor],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     vram_limit = get(annotations, 'tensor-fusion.ai/vram-limit')
-    if ((vram_limit is not None) and lt(value_version, version('1.16.0'))):
+    if ((vram_limit is not None) and lt(version(p['platform.tensorFusion']), version('1.16.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-limit'),
             True,
-            say('tensor-fusion.ai/vram-limit is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/vram-limit is read from v1.16.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.16.0 or newer',
             vram_limit,
             [],
             None,
             [vram_limit],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     vram_request = get(annotations, 'tensor-fusion.ai/vram-request')
-    if ((vram_request is not None) and lt(value_version, version('1.16.0'))):
+    if ((vram_request is not None) and lt(version(p['platform.tensorFusion']), version('1.16.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-request'),
             True,
-            say('tensor-fusion.ai/vram-request is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/vram-request is read from v1.16.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.16.0 or newer',
             vram_request,
             [],
             None,
             [vram_request],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     worker_pod_template = get(annotations, 'tensor-fusion.ai/worker-pod-template')
-    if ((worker_pod_template is not None) and lt(value_version, version('1.47.0'))):
+    if ((worker_pod_template is not None) and lt(version(p['platform.tensorFusion']), version('1.47.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/worker-pod-template'),
             True,
-            say('tensor-fusion.ai/worker-pod-template is read from v1.47.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/worker-pod-template is read from v1.47.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.47.0 or newer',
             worker_pod_template,
             [],
@@ -1068,28 +1028,26 @@ def TF009(s: Any, p: Any, out: Any) -> None:
             None,
             [workload],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     workload = get(annotations, 'tensor-fusion.ai/workload')
-    if ((workload is not None) and lt(value_version, version('1.17.0'))):
+    if ((workload is not None) and lt(version(p['platform.tensorFusion']), version('1.17.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/workload'),
             True,
-            say('tensor-fusion.ai/workload is read from v1.17.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/workload is read from v1.17.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.17.0 or newer',
             workload,
             [],
             None,
             [workload],
         ))
-    value_version = version(p['platform.tensorFusion'])
     annotations = get(pod_, 'metadata', 'annotations')
     workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
-    if ((workload_profile is not None) and lt(value_version, version('1.36.0'))):
+    if ((workload_profile is not None) and lt(version(p['platform.tensorFusion']), version('1.36.0'))):
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/workload-profile'),
             True,
-            say('tensor-fusion.ai/workload-profile is read from v1.36.0 on, and the configuration names v', dotted(value_version)),
+            say('tensor-fusion.ai/workload-profile is read from v1.36.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
             'v1.36.0 or newer',
             workload_profile,
             [],

@@ -88,6 +88,11 @@ class TensorFusion:
             self._fields[name] = self._field(name)
         return self._fields[name]
 
+    def hangs_on(self, name: str) -> set[str]:
+        """The kinds of objects that may still change a field."""
+        self.field(name)
+        return {kind for view in self._views.values() for kind in view.hangs_on.get(name, ())}
+
     def _field(self, name: str) -> Resolved | None:
         versions = self.versions
         if self.version is None:
@@ -145,14 +150,27 @@ class _View:
         self.sources = _sources(version)
         self._fields: dict[str, Resolved | None] = {}
         self._stated = False
+        self._open: set[str] = set()
+        self.hangs_on: dict[str, set[str]] = {}
+        """Field -> kinds of objects that may still change it."""
 
     def field(self, name: str) -> Resolved | None:
         if name not in self._fields:
             self._fields[name] = None  # no field needs itself
-            before, self._stated = self._stated, name.startswith(STATED)
+            before = self._stated, self._open
+            self._stated, self._open = name.startswith(STATED), set()
             self._fields[name] = self._merge(name.removeprefix(STATED))
-            self._stated = before
+            self.hangs_on[name] = self._open
+            self._stated, self._open = before
+        self._open |= self.hangs_on.get(name, set())
         return self._fields[name]
+
+    def objects(self, kind: str) -> tuple[list[Known], bool]:
+        """The known objects of a kind, and whether there are no others."""
+        listed, complete = self.inputs.objects(kind)
+        if not complete:
+            self._open.add(kind)
+        return listed, complete
 
     def value(self, name: str) -> Any:
         found = self.field(name)
@@ -189,9 +207,9 @@ class _View:
                 return _Offer(UNKNOWN)
             if holds != wanted:
                 return None
-        without = source.get("without")
-        if without is not None and (other := self.value(STATED + without if self._stated else without)) is not None:
-            return _Offer(UNKNOWN) if other is UNKNOWN else None
+        others = [self.value(STATED + other if self._stated else other) for other in source.get("without", ())]
+        if any(other is not None for other in others):
+            return None if any(other is not None and other is not UNKNOWN for other in others) else _Offer(UNKNOWN)
         match source["from"]:
             case "annotation":
                 return self._written(self.annotations, "annotations", source.get("key", name), source["takes"])
@@ -227,11 +245,13 @@ class _View:
         if name is UNKNOWN or placeholder(name):
             return _Offer(UNKNOWN)
         profile = self.inputs.find("WorkloadProfile", name, None)
+        if profile is UNKNOWN:
+            self._open.add("WorkloadProfile")
         path = source["at"].split(".")
         return _taken(get(profile, *path), source["takes"], ("found", ("WorkloadProfile", name, None), *path))
 
     def _quota(self, source: dict[str, Any]) -> _Offer | None:
-        listed, complete = self.inputs.objects("GPUResourceQuota")
+        listed, complete = self.objects("GPUResourceQuota")
         path = source["at"].split(".")
         here = [quota for quota in listed if quota.namespace == self.inputs.namespace]
         if not here:
@@ -252,7 +272,7 @@ class _View:
         name = self.value("gpupool")
         if type(name) is not str or placeholder(name):
             return UNKNOWN if name is not None else None
-        listed, complete = self.inputs.objects("GPUPool")
+        listed, complete = self.objects("GPUPool")
         for pool in listed:
             if get(pool.value, "metadata", "name") == name:
                 return pool
@@ -334,7 +354,7 @@ class _View:
 
     def default_pool(self) -> _Offer | None:
         """The pool that the cluster calls the default one."""
-        listed, _ = self.inputs.objects("GPUPool")
+        listed, _ = self.objects("GPUPool")
         for pool in listed:
             if get(pool.value, "metadata", "annotations", f"{DOMAIN}/is-default-pool") == "true":
                 return _Offer(get(pool.value, "metadata", "name"), (*pool.place, "metadata", "name"))
