@@ -4,9 +4,8 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt,
-    matches, member, mod, mul, near_key, near_quantity, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size,
-    smallest, split, starts, sub, text, total, trim, version, whole,
+    contains, equal, get, integer, is_type, items, le, located, lower, lt, matches, member, near_key, near_quantity,
+    nearest, quantity, say, shown, size, split, starts, text, trim, version, whole,
 )
 
 
@@ -46,7 +45,7 @@ def TF003(s: Any, p: Any, out: Any) -> None:
             say('one of ', text(('true', 'false'))),
             enabled,
             [],
-            (say('write it as ', text(('false' if member(lower(enabled), ('false', 'no', 'n', 'off', '0', 'disabled')) else 'true'))), False, (('set', (*('pod',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'), ('false' if member(lower(enabled), ('false', 'no', 'n', 'off', '0', 'disabled')) else 'true')), )),
+            (say('write it as ', ('false' if member(lower(enabled), ('false', 'no', 'n', 'off', '0', 'disabled')) else 'true')), False, (('set', (*('pod',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'), ('false' if member(lower(enabled), ('false', 'no', 'n', 'off', '0', 'disabled')) else 'true')), )),
             [*[enabled], *[*[enabled], *[enabled]]],
         ))
 
@@ -270,7 +269,7 @@ def TF408(s: Any, p: Any, out: Any) -> None:
                 entry,
                 [],
                 (say('leave ', text(entry_at[-1]), ' out'), False, ()),
-                [*[*[get(metadata, 'ownerReferences')], *[get(metadata, 'labels', 'tensor-fusion.ai/component')], *[get(object_, 'metadata', 'uid')]], *([] if member(entry_at[-1], ('tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode')) else ([] if starts(entry_at[-1], 'tensor-fusion.ai/pool-') else ([] if starts(entry_at[-1], 'tensor-fusion.ai/defrag-') else [])))],
+                [*[get(metadata, 'ownerReferences')], *[get(metadata, 'labels', 'tensor-fusion.ai/component')], *[get(object_, 'metadata', 'uid')]],
             ))
 
 
@@ -290,7 +289,7 @@ def TF409(s: Any, p: Any, out: Any) -> None:
                 entry,
                 [],
                 (say('leave ', text(entry_at[-1]), ' out'), False, ()),
-                [*[*[*[get(metadata, 'ownerReferences')], *[get(object_, 'metadata', 'uid')]], *[get(template_, 'kind')]], *([] if member(entry_at[-1], ('tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode')) else ([] if starts(entry_at[-1], 'tensor-fusion.ai/pool-') else ([] if starts(entry_at[-1], 'tensor-fusion.ai/defrag-') else [])))],
+                [*[*[get(metadata, 'ownerReferences')], *[get(object_, 'metadata', 'uid')]], *[get(template_, 'kind')]],
             ))
 
 
@@ -1241,7 +1240,7 @@ def TF011(s: Any, p: Any, out: Any) -> None:
                 (*('pod',), 'metadata', 'annotations', k),
                 False,
                 say(text(k), ' is ', text(annotations_), ', which is no Kubernetes quantity'),
-                say('a quantity such as ', text(('4Gi' if contains(k, 'vram') else '10')), ': digits, then at most one of k M G T P E, Ki Mi Gi Ti Pi Ei, without blanks or B'),
+                say('a quantity such as ', ('4Gi' if contains(k, 'vram') else '10'), ': digits, then at most one of k M G T P E, Ki Mi Gi Ti Pi Ei, without blanks or B'),
                 annotations_,
                 [],
                 (say('write ', text(near_quantity(annotations_))), True, (('set', (*('pod',), 'metadata', 'annotations', k), near_quantity(annotations_)), )),
@@ -1284,7 +1283,7 @@ def TF013(s: Any, p: Any, out: Any) -> None:
             say('the tflops request ', text(effective_tflops_request), ' (', text(s.source('tflops-request')), ') is above the limit ', text(effective_tflops_limit), ' (', text(s.source('tflops-limit')), ')'),
             say('a request of at most ', text(effective_tflops_limit), ', or a limit of at least ', text(effective_tflops_request)),
             (effective_tflops_request if equal(s.source('tflops-request'), 'annotation') else effective_tflops_limit),
-            [((('effective', 'tflops-limit') if equal(s.source('tflops-request'), 'annotation') else ('effective', 'tflops-request')), say(text(('the limit' if equal(s.source('tflops-request'), 'annotation') else 'the request')), ' is given here'))],
+            [((('effective', 'tflops-limit') if equal(s.source('tflops-request'), 'annotation') else ('effective', 'tflops-request')), say(('the limit' if equal(s.source('tflops-request'), 'annotation') else 'the request'), ' is given here'))],
             (say('lower the request to ', text(effective_tflops_limit), ' or raise the limit to ', text(effective_tflops_request)), False, (('set', (('effective', 'tflops-request') if equal(s.source('tflops-request'), 'annotation') else ('effective', 'tflops-limit')), (effective_tflops_limit if equal(s.source('tflops-request'), 'annotation') else effective_tflops_request)), )),
             [*([get(annotations, 'tensor-fusion.ai/tflops-request')] if (get(annotations, 'tensor-fusion.ai/tflops-request') is not None) else [get(annotations, 'tensor-fusion.ai/tflops-limit')]), *[*[*[effective_tflops_request], *[effective_tflops_limit]], *[effective_tflops_limit]]],
         ))
@@ -1304,7 +1303,7 @@ def TF414(s: Any, p: Any, out: Any) -> None:
             say('the vram request ', text(effective_vram_request), ' (', text(s.source('vram-request')), ') is above the limit ', text(effective_vram_limit), ' (', text(s.source('vram-limit')), ')'),
             say('a request of at most ', text(effective_vram_limit), ', or a limit of at least ', text(effective_vram_request)),
             (effective_vram_request if equal(s.source('vram-request'), 'annotation') else effective_vram_limit),
-            [((('effective', 'vram-limit') if equal(s.source('vram-request'), 'annotation') else ('effective', 'vram-request')), say(text(('the limit' if equal(s.source('vram-request'), 'annotation') else 'the request')), ' is given here'))],
+            [((('effective', 'vram-limit') if equal(s.source('vram-request'), 'annotation') else ('effective', 'vram-request')), say(('the limit' if equal(s.source('vram-request'), 'annotation') else 'the request'), ' is given here'))],
             (say('lower the request to ', text(effective_vram_limit), ' or raise the limit to ', text(effective_vram_request)), False, (('set', (('effective', 'vram-request') if equal(s.source('vram-request'), 'annotation') else ('effective', 'vram-limit')), (effective_vram_limit if equal(s.source('vram-request'), 'annotation') else effective_vram_request)), )),
             [*([get(annotations, 'tensor-fusion.ai/vram-request')] if (get(annotations, 'tensor-fusion.ai/vram-request') is not None) else [get(annotations, 'tensor-fusion.ai/vram-limit')]), *[*[*[effective_vram_request], *[effective_vram_limit]], *[effective_vram_limit]]],
         ))
@@ -1324,7 +1323,7 @@ def TF415(s: Any, p: Any, out: Any) -> None:
             say('the compute-percent request ', text(effective_compute_percent_request), ' (', text(s.source('compute-percent-request')), ') is above the limit ', text(effective_compute_percent_limit), ' (', text(s.source('compute-percent-limit')), ')'),
             say('a request of at most ', text(effective_compute_percent_limit), ', or a limit of at least ', text(effective_compute_percent_request)),
             (effective_compute_percent_request if equal(s.source('compute-percent-request'), 'annotation') else effective_compute_percent_limit),
-            [((('effective', 'compute-percent-limit') if equal(s.source('compute-percent-request'), 'annotation') else ('effective', 'compute-percent-request')), say(text(('the limit' if equal(s.source('compute-percent-request'), 'annotation') else 'the request')), ' is given here'))],
+            [((('effective', 'compute-percent-limit') if equal(s.source('compute-percent-request'), 'annotation') else ('effective', 'compute-percent-request')), say(('the limit' if equal(s.source('compute-percent-request'), 'annotation') else 'the request'), ' is given here'))],
             (say('lower the request to ', text(effective_compute_percent_limit), ' or raise the limit to ', text(effective_compute_percent_request)), False, (('set', (('effective', 'compute-percent-request') if equal(s.source('compute-percent-request'), 'annotation') else ('effective', 'compute-percent-limit')), (effective_compute_percent_limit if equal(s.source('compute-percent-request'), 'annotation') else effective_compute_percent_request)), )),
             [*([get(annotations, 'tensor-fusion.ai/compute-percent-request')] if (get(annotations, 'tensor-fusion.ai/compute-percent-request') is not None) else [get(annotations, 'tensor-fusion.ai/compute-percent-limit')]), *[*[*[effective_compute_percent_request], *[effective_compute_percent_limit]], *[effective_compute_percent_limit]]],
         ))
@@ -1423,8 +1422,8 @@ def TF016(s: Any, p: Any, out: Any) -> None:
                 'video memory with a unit, such as 4Gi',
                 annotations_,
                 [],
-                (say(text(('add the unit Gi to the number if gibibytes are meant' if ((integer(annotations_) is not None) and le(integer(annotations_), 1024)) else 'write the amount in Mi or Gi'))), False, ()),
-                [*[annotations_], *[annotations_], *([annotations_] if lt(annotations_nanos, 1048576000000000) else [annotations_])],
+                (say(('add the unit Gi to the number if gibibytes are meant' if ((integer(annotations_) is not None) and le(integer(annotations_), 1024)) else 'write the amount in Mi or Gi')), False, ()),
+                [*[annotations_], *[annotations_], *[annotations_]],
             ))
 
 
@@ -1463,7 +1462,7 @@ def TF017(s: Any, p: Any, out: Any) -> None:
                 'FP16 TFLOPS per device, a plain number such as 10 or 500m',
                 annotations_,
                 [],
-                (say(text(('the value looks like memory: move it to a vram annotation' if matches(annotations_, '.*i') else 'write the number of TFLOPS without a unit'))), False, ()),
+                (say(('the value looks like memory: move it to a vram annotation' if matches(annotations_, '.*i') else 'write the number of TFLOPS without a unit')), False, ()),
                 [*[annotations_], *([*[annotations_], *[annotations_]] if (lt(0, annotations_nanos) and matches(annotations_, '.*[KMGTPE]i')) else [annotations_])],
             ))
 
@@ -1522,11 +1521,11 @@ def TF420(s: Any, p: Any, out: Any) -> None:
                     amount_at,
                     False,
                     say(text(side_at[-1]), '.', text(amount_at[-1]), ' is ', text(amount), ', which cannot be meant'),
-                    say(text(('video memory of each device with a unit, such as 4Gi' if value else ('FP16 TFLOPS of each device, a plain number such as 10 or 500m' if value_ else 'more than 0 and at most 100 percent of a card')))),
+                    say(('video memory of each device with a unit, such as 4Gi' if value else ('FP16 TFLOPS of each device, a plain number such as 10 or 500m' if value_ else 'more than 0 and at most 100 percent of a card'))),
                     amount,
                     [],
-                    (say(text(('write an amount above zero' if value___ else ('write the unit, such as Gi' if value else ('write the number of TFLOPS without a unit' if value_ else 'write a percentage of one card'))))), False, ()),
-                    ([amount] if value___ else ([*[amount], *([amount] if lt(amount_nanos, 1048576000000000) else [amount])] if (value and value__ and (lt(amount_nanos, 1048576000000000) or matches(amount, '.*[mun]'))) else (([amount] if le(100000000000000, amount_nanos) else [*[amount], *[amount]]) if (value_ and (le(100000000000000, amount_nanos) or (value__ and matches(amount, '.*[KMGTPE]i')))) else [amount]))),
+                    (say(('write an amount above zero' if value___ else ('write the unit, such as Gi' if value else ('write the number of TFLOPS without a unit' if value_ else 'write a percentage of one card')))), False, ()),
+                    ([amount] if value___ else ([*[amount], *[amount]] if (value and value__ and (lt(amount_nanos, 1048576000000000) or matches(amount, '.*[mun]'))) else (([amount] if le(100000000000000, amount_nanos) else [*[amount], *[amount]]) if (value_ and (le(100000000000000, amount_nanos) or (value__ and matches(amount, '.*[KMGTPE]i')))) else [amount]))),
                 ))
 
 
@@ -1589,7 +1588,7 @@ def TF421(s: Any, p: Any, out: Any) -> None:
             'TFLOPS or percent as limit, from whatever source, not both',
             (effective_tflops_limit if value else effective_compute_percent_limit),
             [((('effective', 'compute-percent-limit') if value else ('effective', 'tflops-limit')), 'the other one comes from here')],
-            (say(text(('give tensor-fusion.ai/gpu-count, so that the native GPU limit no longer counts' if equal(source_of_compute_percent_limit, 'native-percent') else 'keep one of the two'))), False, ()),
+            (say(('give tensor-fusion.ai/gpu-count, so that the native GPU limit no longer counts' if equal(source_of_compute_percent_limit, 'native-percent') else 'keep one of the two')), False, ()),
             [*[get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu')], *[*[effective_compute_percent_limit], *[effective_tflops_limit], *([source_of_compute_percent_limit] if not value else [source_of_tflops_limit])]],
         ))
 
@@ -1842,8 +1841,8 @@ def TF428(s: Any, p: Any, out: Any) -> None:
                     'a whole number, or a quantity in quotes such as "5.5" or 4Gi',
                     amount,
                     [],
-                    (say('write ', text((amount if value else near_quantity(amount))), text((' in quotes' if value else ''))), False, (('set', amount_at, (None if value else near_quantity(amount))), )),
-                    ([*[amount], *[amount]] if (value and (not (integer(amount) is not None))) else [*[amount], *[amount]]),
+                    (say('write ', (text(amount) if value else text(near_quantity(amount))), (' in quotes' if value else '')), False, (('set', amount_at, (None if value else near_quantity(amount))), )),
+                    [*[amount], *[amount]],
                 ))
 
 
@@ -1899,8 +1898,8 @@ def TF027(s: Any, p: Any, out: Any) -> None:
             'a whole number from 1 to 128',
             gpu_count,
             [],
-            (say('write ', text((128 if lt(128, gpu_count_number) else 1))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), (128 if lt(128, gpu_count_number) else 1)), )),
-            [*[gpu_count], *([gpu_count] if not le(1, gpu_count_number) else [gpu_count])],
+            (say('write ', (text(128) if lt(128, gpu_count_number) else text(1))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), (128 if lt(128, gpu_count_number) else 1)), )),
+            [*[gpu_count], *[gpu_count]],
         ))
 
 
@@ -2003,7 +2002,7 @@ def TF030(s: Any, p: Any, out: Any) -> None:
                     amount,
                     [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/inject-container'), 'the containers that get the vGPU')],
                     (say('leave out ', text(amount_at[-1]), ', or add ', text(name), ' to tensor-fusion.ai/inject-container'), False, ()),
-                    [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[inject_container], *[inject_container], *([] if equal(amount_at[-1], 'nvidia.com/gpu') else [])], *[*[amount], *[*[inject_container], *[because_ for n_at, n in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/inject-container'), part) for part in split(inject_container, ',')] for because_ in [*[n], *[name]]]]]],
+                    [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[inject_container], *[inject_container]], *[*[amount], *[*[inject_container], *[because_ for n_at, n in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/inject-container'), part) for part in split(inject_container, ',')] for because_ in [*[n], *[name]]]]]],
                 ))
 
 
@@ -2023,7 +2022,7 @@ def TF031(s: Any, p: Any, out: Any) -> None:
             replicas,
             [],
             (say('write ', text(integer((get(object_, 'spec', 'replicas') if (get(object_, 'spec', 'replicas') is not None) else 1)))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'), integer((get(object_, 'spec', 'replicas') if (get(object_, 'spec', 'replicas') is not None) else 1))), )),
-            [*[replicas], *([replicas] if not le(1, replicas_number) else [replicas])],
+            [*[replicas], *[replicas]],
         ))
 
 
@@ -2125,7 +2124,7 @@ def TF035(s: Any, p: Any, out: Any) -> None:
             enabled_replicas,
             [],
             None,
-            [*[enabled_replicas], *([enabled_replicas] if not le(-2147483648, enabled_replicas_number) else [enabled_replicas])],
+            [*[enabled_replicas], *[enabled_replicas]],
         ))
 
 
@@ -2145,11 +2144,11 @@ def TF432(s: Any, p: Any, out: Any) -> None:
         out((
             (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'),
             False,
-            say('tensor-fusion.ai/enabled-replicas is ', text(enabled_replicas), text(('' if value else ', more than the owner has Pods'))),
+            say('tensor-fusion.ai/enabled-replicas is ', text(enabled_replicas), ('' if value else ', more than the owner has Pods')),
             'a number from 0 up to the replicas of the owner',
             enabled_replicas,
             [((*('object',), 'spec', 'replicas'), "the owner's replicas")],
-            (say('write ', text((0 if value else replicas_number)), ', or leave the annotation out to convert all Pods'), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'), (0 if value else replicas_number)), )),
+            (say('write ', (text(0) if value else text(replicas_number)), ', or leave the annotation out to convert all Pods'), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'), (0 if value else replicas_number)), )),
             [*[*[enabled_replicas], *[enabled_replicas], *[enabled_replicas]], *([enabled_replicas] if value else [*[get(template_, 'kind')], *[*[enabled_replicas], *([replicas] if (replicas is not None) else [replicas])]])],
         ))
 

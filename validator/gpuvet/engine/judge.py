@@ -129,7 +129,7 @@ class _Run:
                 for index, container in enumerate(listed):
                     if type(container) is dict:
                         resources.append((("spec", name, index), container, container_keys(container)))
-        keys = meta_keys | placement_keys(spec)
+        keys = meta_keys | placement_keys(spec) | container_keys(spec)
         for _, _, shown in resources:
             keys |= shown
         subject = Subject(self.scope, pod, view.spec_path, pod, view)

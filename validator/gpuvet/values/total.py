@@ -198,6 +198,11 @@ def smallest(values: Iterable[Any]) -> Any:
     return min((value for value in values if value is not None), default=None)
 
 
+def flatten(lists: Iterable[Any]) -> list[Any]:
+    """The items of the lists, or the values of the maps."""
+    return [item for inner in lists for item in items(inner)]
+
+
 def size(value: Any) -> int:
     """Characters, items or entries; zero for anything else."""
     return len(value) if type(value) in (str, list, tuple, dict) else 0
@@ -248,6 +253,30 @@ def nearest(value: Any, among: Any) -> str | None:
     return close[0] if close else None
 
 
+_NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*%?", re.ASCII)
+_UNITS = {"k": "k", "kb": "k", "ki": "Ki", "kib": "Ki", "mb": "M", "mi": "Mi", "mib": "Mi", "gb": "G", "g": "G", "gi": "Gi", "gib": "Gi"}
+_UNITS |= {"tb": "T", "t": "T", "ti": "Ti", "tib": "Ti", "": ""}
+
+
+def repaired(value: Any) -> str | None:
+    """The nearest legal whole quantity: `5 GB` gives 5G, `0.5` gives 1, `30%` gives 30; None for negative ones and what is none."""
+    if type(value) is float or type(value) is int:
+        value = str(value)
+    if type(value) is not str:
+        return None
+    nanos = quantity(value)
+    if nanos is None:
+        shape = _NUMBER.fullmatch(value.strip())
+        unit = shape and ({"M": "M", "m": "m"}.get(shape[2]) or _UNITS.get(shape[2].lower()))
+        if shape is None or unit is None:
+            return None
+        value = shape[1].lstrip("+") + unit
+        nanos = quantity(value)
+    if nanos is None or nanos < 0:
+        return None
+    return str(value).strip() if nanos % NANOS == 0 else str(-(-nanos // NANOS))
+
+
 def edit_distance(one: str, other: str) -> int:
     """How many letters must be put in, left out, replaced or swapped with their neighbour."""
     before: list[int] = []
@@ -282,7 +311,7 @@ def near_key(key: Any, known: Any) -> str | None:
 
 
 _SUFFIX = re.compile(r"([+-]?[0-9]*[.,]?[0-9]+) *([a-zA-Z]*)", re.ASCII)
-_UNITS = {unit.lower(): unit for unit in ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "k", "M", "G", "T", "P", "E")}
+_SUFFIXES = {unit.lower(): unit for unit in ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "k", "M", "G", "T", "P", "E")}
 
 
 def near_quantity(value: Any) -> str | None:
@@ -291,7 +320,7 @@ def near_quantity(value: Any) -> str | None:
     if shape is None:
         return None
     number, word = shape[1].replace(",", "."), shape[2].lower().removesuffix("b")
-    unit = _UNITS.get(word) if word else ""
+    unit = _SUFFIXES.get(word) if word else ""
     return None if unit is None or parse_quantity(number + unit) is None else number + unit
 
 
