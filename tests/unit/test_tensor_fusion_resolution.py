@@ -36,7 +36,7 @@ def config(
         return [Known("default", value, ("found", (kind, "x", None))) for value in (objects or {}).get(kind, [])], complete
 
     platforms = {"tensorFusion": version} if version else {}
-    return TensorFusion(Inputs(pod, {}, "default", lambda kind, name, namespace=None: profile, known, platforms))
+    return TensorFusion(Inputs(pod, {}, "default", lambda kind, name, namespace=None: profile, known, platforms), full=True)
 
 
 def value(of: TensorFusion, name: str) -> Any:

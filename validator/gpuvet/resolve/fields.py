@@ -66,8 +66,8 @@ class Resolver(Protocol):
         """All names."""
 
 
-def resolver(inputs: Inputs) -> Resolver:
-    """The resolver of a Pod template."""
+def resolver(inputs: Inputs, full: bool = False) -> Resolver:
+    """The resolver of a Pod template. With `full` its fields also say what they keep from counting."""
     from gpuvet.resolve.tensor_fusion import TensorFusion
 
-    return TensorFusion(inputs)
+    return TensorFusion(inputs, full)

@@ -68,8 +68,10 @@ def _readers(key: str, sort: str) -> tuple[Version, ...]:
 class TensorFusion:
     """The effective TensorFusion configuration of one Pod template."""
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, inputs: Inputs, full: bool = False) -> None:
+        """With `full` the fields also say which values are shadowed, which takes a look at every source."""
         self.inputs = inputs
+        self.full = full
         named = parse_version(inputs.platforms.get("tensorFusion", ""))
         self.version = named
         self.annotations = get(inputs.pod, "metadata", "annotations")
@@ -114,7 +116,7 @@ class TensorFusion:
 
     def _view(self, version: Version) -> "_View":
         if version not in self._views:
-            self._views[version] = _View(self.inputs, self.annotations, self.labels, version)
+            self._views[version] = _View(self.inputs, self.annotations, self.labels, version, self.full)
         return self._views[version]
 
     def _compatible(self) -> tuple[Version, ...]:
@@ -142,11 +144,11 @@ def _word(answer: Resolved | None) -> str:
 class _View:
     """The configuration as one operator version sees it."""
 
-    def __init__(self, inputs: Inputs, annotations: Any, labels: Any, version: Version) -> None:
+    def __init__(self, inputs: Inputs, annotations: Any, labels: Any, version: Version, full: bool) -> None:
         self.inputs = inputs
         self.annotations = annotations
         self.labels = labels
-        self.version = version
+        self.full = full
         self.sources = _sources(version)
         self._fields: dict[str, Resolved | None] = {}
         self._stated = False
@@ -186,6 +188,8 @@ class _View:
                 continue
             if winner is None:
                 winner = (offer, source["from"])
+                if not self.full and offer.value is not UNKNOWN:
+                    break
             elif offer.value is not UNKNOWN:
                 if winner[0].value is UNKNOWN and shown is None:
                     shown = offer.value

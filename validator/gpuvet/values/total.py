@@ -80,7 +80,7 @@ def member(item: Any, of: Any) -> bool:
     """Whether an item stands in a list, or a key in a map."""
     kind = type(of)
     if kind is list or kind is tuple:
-        return any(equal(item, other) for other in of)
+        return item in of if type(item) is str else any(equal(item, other) for other in of)
     return kind is dict and type(item) is str and item in of
 
 
