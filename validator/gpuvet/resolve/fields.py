@@ -59,7 +59,7 @@ class Resolver(Protocol):
     def field(self, name: str) -> Resolved | None:
         """What counts; None when no source has a value. The value is UNKNOWN when it hangs on what the run does not know."""
 
-    def hangs_on(self, name: str) -> set[str]:
+    def hangs_on(self, name: str) -> frozenset[str]:
         """The kinds of objects of which those that the run does not know may change the field."""
 
     def fields(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ STATED = "stated-"
 _TABLE: dict[str, Any] = FACTS["tensor-fusion-precedence"]
 _FIELDS: dict[str, list[dict[str, Any]]] = _TABLE["fields"]
 _ANNOTATIONS = ("pod", "metadata", "annotations")
+_LABELS = frozenset(field for field, sources in _FIELDS.items() if any(source["from"] == "label" for source in sources))
 
 
 class _Offer(NamedTuple):
@@ -65,6 +66,18 @@ def _readers(key: str, sort: str) -> tuple[Version, ...]:
     )
 
 
+@lru_cache(maxsize=1024)
+def _direct(field: str, versions: tuple[Version, ...]) -> str | None:
+    """What the annotation of a field may be, when it comes before all other sources in all these versions; else None."""
+    takes = set()
+    for version in versions:
+        first = next((source for source in _sources(version).get(field, ()) if source["from"] != "dedicated"), None)
+        if first is None or first["from"] != "annotation" or not {"unless", "when", "key"}.isdisjoint(first):
+            return None
+        takes.add(first["takes"])
+    return takes.pop() if len(takes) == 1 else None
+
+
 class TensorFusion:
     """The effective TensorFusion configuration of one Pod template."""
 
@@ -78,6 +91,9 @@ class TensorFusion:
         self.labels = get(inputs.pod, "metadata", "labels")
         self._views: dict[Version, _View] = {}
         self._fields: dict[str, Resolved | None] = {}
+        self._hangs_on: dict[str, frozenset[str]] = {}
+        self._plain = not full and get(self.annotations, f"{DOMAIN}/dedicated-gpu") is None
+        """Whether an annotation that comes first is sure to win."""
         self.versions: tuple[Version, ...] = (named,) if named is not None else self._compatible()
 
     def fields(self) -> tuple[str, ...]:
@@ -90,19 +106,27 @@ class TensorFusion:
             self._fields[name] = self._field(name)
         return self._fields[name]
 
-    def hangs_on(self, name: str) -> set[str]:
+    def hangs_on(self, name: str) -> frozenset[str]:
         """The kinds of objects that may still change a field."""
-        self.field(name)
-        return {kind for view in self._views.values() for kind in view.hangs_on.get(name, ())}
+        if name not in self._hangs_on:
+            self.field(name)
+            self._hangs_on[name] = frozenset(kind for view in self._views.values() for kind in view.hangs_on.get(name, ()))
+        return self._hangs_on[name]
 
     def _field(self, name: str) -> Resolved | None:
         versions = self.versions
-        if self.version is None:
-            sort = "label" if any(source["from"] == "label" for source in _FIELDS.get(name, ())) else "annotation"
-            key = name.removeprefix(STATED)
-            if get(self.labels if sort == "label" else self.annotations, f"{DOMAIN}/{key}") is not None:
+        key = name.removeprefix(STATED)
+        sort = "label" if key in _LABELS else "annotation"
+        full = f"{DOMAIN}/{key}"
+        written = get(self.labels if sort == "label" else self.annotations, full)
+        if written is not None:
+            if self.version is None:
                 own = _readers(key, sort)
                 versions = tuple(v for v in versions if v in own) or own or versions
+            if self._plain and sort == "annotation" and (takes := _direct(key, versions)) is not None:
+                offer = _taken(written, takes, (*_ANNOTATIONS, full))
+                if offer is not None:
+                    return Resolved(offer.value, "annotation", offer.place)
         answers = [self._view(version).field(name) for version in versions]
         last = answers[-1]
         if all((answer.value if answer else None) == (last.value if last else None) for answer in answers):

@@ -30,8 +30,8 @@ class KnownKeys(Kind):
         name = ir.KeyOf("entry")
         near = ir.Python("near_key", (name, ir.Constant(tuple(wanted))), "measures how near a key is to a known one")
         unknown: list[ir.Expr] = [
-            ir.Text("startsWith", name, ir.Constant(f"{self.domain}/")),
             ir.Not(ir.Member(name, ir.Constant(tuple(names)))),
+            ir.Text("startsWith", name, ir.Constant(f"{self.domain}/")),
         ]
         if self.also is not None:
             unknown.append(ir.Not(ir.Matches(name, ir.Constant(self.also))))
