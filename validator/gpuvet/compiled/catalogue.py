@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'e6eea5bdaece6154222ba72c76415776'
+SOURCE_DIGEST = 'bfe610c193b9ca79d0a650d98d687011'
 
 RULES = (
     RuleInfo(
@@ -2751,7 +2751,7 @@ RULES = (
         kind='forbidden',
         on='pod',
         sees='object',
-        keys=('tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/tflops-limit'),
+        keys=('tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/workload-profile'),
         kinds=(),
         names=(),
         images=(),

@@ -3602,13 +3602,14 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '        - name: scheduler\n'
            '          image: ccr.ccs.tencentyun.com/tkeimages/qgpu-scheduler:v1.0.23\n'),
  'TF002': ('when: >-\n'
-           "  !has(annotation('tensor-fusion.ai/enabled')) && !has(object.spec.template.labels) && !live\n"
+           "  !has(label('tensor-fusion.ai/enabled')) && !has(annotation('tensor-fusion.ai/enabled')) && !has(object.spec.template.labels) "
+           '&& !live\n'
            "  && !contains(template.kind, 'tensor-fusion.ai') && !pod.metadata.labels.exists(l, matches(key(l), "
            "'tensor-fusion\\.ai/[Ee]na?b?l?e?d?'))\n"
            "  && (template.kind == 'Pod' || !has(object.metadata.labels['tensor-fusion.ai/enabled']))\n"
            'forbidden:\n'
            '  that: >-\n'
-           "    pod.metadata.annotations.exists(a, startsWith(key(a), 'tensor-fusion.ai/')) && !has(label('tensor-fusion.ai/enabled'))\n"
+           "    pod.metadata.annotations.exists(a, startsWith(key(a), 'tensor-fusion.ai/'))\n"
            '  at: pod.metadata.labels\n'
            '  key: true\n',
            'apiVersion: v1\n'
@@ -4319,9 +4320,10 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '        - name: main\n'
            '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
            '          command: [python, serve.py]\n'),
- 'TF019': ("each: {k: fact('tensor-fusion-keys').tflops, card: fact('tensor-fusion-models').models}\n"
+ 'TF019': ('each: {card: "fact(\'tensor-fusion-models\').models.filter(m, matches(model, m.pattern))", k: '
+           "fact('tensor-fusion-keys').tflops}\n"
            "let: {model: effective('gpu-model')}\n"
-           'when: "isText(annotation(k)) && matches(model, card.pattern)"\n'
+           'when: isText(annotation(k))\n'
            'forbidden:\n'
            '  that: "quantity(annotation(k)) > quantity(card.tflops) && quantity(annotation(k)) <= quantity(param(\'maximumTflops\'))"\n'
            '  at: annotation(k)\n'

@@ -13,14 +13,15 @@ def KM032(s: Any, p: Any, out: Any) -> None:
     for device_at, device in located((*('self',), 'spec', 'devices'), get(self_, 'spec', 'devices')):
         for condition_at, condition in located((*device_at, 'conditions'), get(device, 'conditions')):
             lastTransitionTime = get(condition, 'lastTransitionTime')
-            if ((lastTransitionTime is not None) and (not matches(lastTransitionTime, '[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])'))):
-                out((
-                    (*condition_at, 'lastTransitionTime'),
-                    False,
-                    say('lastTransitionTime is ', text(lastTransitionTime), ', which is not what it must be'),
-                    'an RFC 3339 time such as 2025-03-15T10:00:00Z',
-                    lastTransitionTime,
-                    [],
-                    None,
-                    [*[lastTransitionTime], *[lastTransitionTime]],
-                ))
+            if (lastTransitionTime is not None):
+                if (not matches(lastTransitionTime, '[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])')):
+                    out((
+                        (*condition_at, 'lastTransitionTime'),
+                        False,
+                        say('lastTransitionTime is ', text(lastTransitionTime), ', which is not what it must be'),
+                        'an RFC 3339 time such as 2025-03-15T10:00:00Z',
+                        lastTransitionTime,
+                        [],
+                        None,
+                        [*[lastTransitionTime], *[lastTransitionTime]],
+                    ))

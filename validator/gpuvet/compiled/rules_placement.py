@@ -12,15 +12,17 @@ def PL079(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
         for rule_at, rule in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')):
-            for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
-                if (matches(get(rule, 'key'), p['usagePattern']) and ((value is not None) and (not member(value, ('training', 'inference', 'hybrid'))))):
-                    out((
-                        value_at,
-                        False,
-                        say('value is ', text(value), ', which is none of the values it can have'),
-                        say('one of ', text(('training', 'inference', 'hybrid'))),
-                        value,
-                        [],
-                        (say('write value as ', text(nearest(value, ('training', 'inference', 'hybrid')))), False, (('set', value_at, nearest(value, ('training', 'inference', 'hybrid'))), )),
-                        [*[get(rule, 'key')], *[*[value], *[value]]],
-                    ))
+            if matches(get(rule, 'key'), p['usagePattern']):
+                for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
+                    if (value is not None):
+                        if (not member(value, ('training', 'inference', 'hybrid'))):
+                            out((
+                                value_at,
+                                False,
+                                say('value is ', text(value), ', which is none of the values it can have'),
+                                say('one of ', text(('training', 'inference', 'hybrid'))),
+                                value,
+                                [],
+                                (say('write value as ', text(nearest(value, ('training', 'inference', 'hybrid')))), False, (('set', value_at, nearest(value, ('training', 'inference', 'hybrid'))), )),
+                                [*[get(rule, 'key')], *[*[value], *[value]]],
+                            ))

@@ -58,18 +58,25 @@ class _Printer:
         self.hoisted: dict[ir.Expr, str] = {}
 
     def check(self, check: ir.Check) -> Iterator[str]:
+        """Tests each part of the condition as soon as its variables are bound, and names what is used twice no earlier than needed."""
         self.hoisted.clear()
         plan = hoist(check)
+        parts = _conjuncts(check.when)
         indent = "    "
-        yield from self.definitions(plan, set(), indent)
         bound: set[str] = set()
-        for var, of in check.each:
-            yield f"{indent}for {var}_at, {var} in {self.located(of)}:"
-            indent += "    "
-            bound.add(var)
-            yield from self.definitions(plan, bound, indent)
-        yield f"{indent}if {self.value(check.when)}:"
-        parts = [
+        for var, of in (*check.each, (None, None)):
+            for part in [part for part in parts if _free(part) <= bound]:
+                parts.remove(part)
+                yield from self.definitions(plan, bound, indent, (part,))
+                yield f"{indent}if {self.value(part)}:"
+                indent += "    "
+            if var is not None and of is not None:
+                yield from self.definitions(plan, bound, indent, (of, *parts, *(later for _, later in check.each)))
+                yield f"{indent}for {var}_at, {var} in {self.located(of)}:"
+                indent += "    "
+                bound.add(var)
+        yield from self.definitions(plan, bound, indent, None)
+        texts = [
             self.place(check.at),
             repr(check.on_key),
             self.template(check.message),
@@ -79,13 +86,16 @@ class _Printer:
             self.fix(check.fix),
             self.because(check.when, True),
         ]
-        inner = indent + "        "
-        yield f"{indent}    out((\n" + "".join(f"{inner}{part},\n" for part in parts) + f"{indent}    ))"
+        inner = indent + "    "
+        yield f"{indent}out((\n" + "".join(f"{inner}{text},\n" for text in texts) + f"{indent}))"
 
-    def definitions(self, plan: list[tuple[ir.Expr, str, frozenset[str]]], bound: set[str], indent: str) -> Iterator[str]:
-        """Assigns what is used more than once, as soon as its variables are bound."""
+    def definitions(
+        self, plan: list[tuple[ir.Expr, str, frozenset[str]]], bound: set[str], indent: str, used: tuple[ir.Expr, ...] | None
+    ) -> Iterator[str]:
+        """Assigns what is used more than once and occurs in `used` (None: all of it), as soon as its variables are bound."""
+        wanted = None if used is None else {part for expr in used for part in ir.walk(expr)}
         for expr, name, needs in plan:
-            if expr not in self.hoisted and needs <= bound:
+            if expr not in self.hoisted and needs <= bound and (wanted is None or expr in wanted):
                 code = self.value(expr)
                 self.hoisted[expr] = name
                 yield f"{indent}{name} = {code}"
@@ -158,6 +168,8 @@ class _Printer:
                 return f"is_type({v(of)}, {name!r})"
             case ir.Equal(left, right):
                 return f"equal({v(left)}, {v(right)})"
+            case ir.Member(ir.KeyOf() as item, ir.Constant(value=tuple() as names)) if len(names) > 4 and all(type(n) is str for n in names):
+                return f"(type({v(item)}) is str and {v(item)} in {{{', '.join(map(repr, names))}}})"
             case ir.Member(item, of):
                 return f"member({v(item)}, {v(of)})"
             case ir.Compare(op, left, right):
@@ -332,6 +344,11 @@ class _Printer:
         if not lists:
             return "[]"
         return lists[0] if len(lists) == 1 else "[" + ", ".join(f"*{code}" for code in lists) + "]"
+
+
+def _conjuncts(expr: ir.Expr) -> list[ir.Expr]:
+    """The parts that must all hold, in order."""
+    return [part for each in expr.parts for part in _conjuncts(each)] if isinstance(expr, ir.And) else [expr]
 
 
 def hoist(check: ir.Check) -> list[tuple[ir.Expr, str, frozenset[str]]]:
