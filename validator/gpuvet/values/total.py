@@ -36,7 +36,7 @@ def get(value: Any, *keys: Any) -> Any:
     for key in keys:
         kind = type(value)
         if kind is dict:
-            value = value.get(key)
+            value = value.get(key) if type(key) is str else UNKNOWN if key is UNKNOWN else None
         elif kind is list and type(key) is int and 0 <= key < len(value):
             value = value[key]
         else:

@@ -9,6 +9,7 @@ import keyword
 import re
 import textwrap
 from collections.abc import Iterator
+from typing import Any
 
 from gpuvet.language import ir
 from gpuvet.values import total
@@ -168,7 +169,7 @@ class _Printer:
                 return f"is_type({v(of)}, {name!r})"
             case ir.Equal(left, right):
                 return f"equal({v(left)}, {v(right)})"
-            case ir.Member(ir.KeyOf() as item, ir.Constant(value=tuple() as names)) if len(names) > 4 and all(type(n) is str for n in names):
+            case ir.Member(ir.KeyOf() as item, ir.Constant(value=tuple() as names)) if len(names) > 4 and _texts(names):
                 return f"(type({v(item)}) is str and {v(item)} in {{{', '.join(map(repr, names))}}})"
             case ir.Member(item, of):
                 return f"member({v(item)}, {v(of)})"
@@ -344,6 +345,10 @@ class _Printer:
         if not lists:
             return "[]"
         return lists[0] if len(lists) == 1 else "[" + ", ".join(f"*{code}" for code in lists) + "]"
+
+
+def _texts(values: tuple[Any, ...]) -> bool:
+    return all(type(value) is str for value in values)
 
 
 def _conjuncts(expr: ir.Expr) -> list[ir.Expr]:
