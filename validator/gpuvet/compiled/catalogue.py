@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'bfe610c193b9ca79d0a650d98d687011'
+SOURCE_DIGEST = '7102e29a99ec82c5c5b6d0d7516d7f56'
 
 RULES = (
     RuleInfo(

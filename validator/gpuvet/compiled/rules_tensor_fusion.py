@@ -2070,7 +2070,7 @@ def TF026(s: Any, p: Any, out: Any) -> None:
                     'a whole number from 1 to 128 without unit, fraction or blanks',
                     gpu_count,
                     [],
-                    (say('write ', text(whole(quantity(trim(gpu_count))))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), whole(quantity(trim(gpu_count)))), )),
+                    (say('write ', text(whole(quantity(trim(gpu_count))))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), (whole(quantity(trim(gpu_count))) if (le(1000000000, quantity(trim(gpu_count))) and le(quantity(trim(gpu_count)), 128000000000)) else None)), )),
                     [*[gpu_count], *[*[gpu_count], *[gpu_count]]],
                 ))
 
