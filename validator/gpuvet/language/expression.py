@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from gpuvet.language import ir
+from gpuvet.values import total
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.quantity import NANOS, parse_quantity
 
@@ -213,6 +214,8 @@ class _Parser:
     def macro(self, name: str, of: ir.Expr, scope: Scope) -> ir.Expr:
         if self.kind != "name":
             raise self.error("expected a variable")
+        if taken_by_printers(self.word):
+            raise self.error(f"a variable cannot be called {self.word!r}")
         var = self.advance()
         self.expect(",")
         body = self.ternary(scope.bind(var))
@@ -285,6 +288,11 @@ class _Parser:
         if name in scope.definitions:
             return scope.definitions[name]
         raise self.error(f"unknown name {name!r}")
+
+
+def taken_by_printers(name: str) -> bool:
+    """Whether a variable of this name would hide what printed rules use: `s`, `p`, `out`, the operators."""
+    return name in ("s", "p", "out") or hasattr(total, name)
 
 
 def _unquote(text: str) -> str:

@@ -66,6 +66,12 @@ def located(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
         yield (*place, key), item
 
 
+def place_of(found: Iterable[tuple[Place, Any]], index: Any) -> Place:
+    """Where the item of a list stands that was drawn from elsewhere; the subject itself when there is no such item."""
+    places = [place for place, _ in found]
+    return places[index] if type(index) is int and 0 <= index < len(places) else ("self",)
+
+
 def placeholder(value: Any) -> bool:
     """Whether a text is still to be filled in by a template engine, so that its value is not known."""
     return type(value) is str and any(mark in value for mark in _PLACEHOLDERS)

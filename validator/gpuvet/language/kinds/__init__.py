@@ -1,6 +1,6 @@
 """The constraint kinds, each a Pydantic model of its parameters. Importing this package registers all of them."""
 
-from gpuvet.language.kinds import forbidden, names, pairs, values, versions
+from gpuvet.language.kinds import forbidden, graphs, names, pairs, values, versions
 from gpuvet.language.kinds import input as input_
 from gpuvet.language.kinds.base import KINDS, Kind
 

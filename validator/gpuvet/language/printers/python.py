@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuvet.language import ir
-from gpuvet.values import total
+from gpuvet.values import graph, total
 
 _COMPARE = {"<": "lt({}, {})", "<=": "le({}, {})", ">": "lt({1}, {0})", ">=": "le({1}, {0})"}
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod"}
@@ -22,7 +22,7 @@ _FOLD = {"sum": "total", "max": "largest", "min": "smallest"}
 _ROOT = {"self": "s.value", "pod": "s.pod", "object": "s.object", "template": "s.template"}
 
 
-_RUNTIME = (total,)
+_RUNTIME = (graph, total)
 """Modules whose public functions printed rules call."""
 NAMES = {name: module.__name__ for module in _RUNTIME for name in vars(module) if not name.startswith("_")}
 
@@ -199,18 +199,19 @@ class _Printer:
                 self.value(ir.Root("pod"))
                 return f"pod_sum(pod_, {v(key)})"
             case ir.Quantified(op, var, of, body):
-                source = f"{var} in {self.sequence(of)}"
-                if ir.KeyOf(var) in ir.walk(body):
-                    source = f"{var}_at, {var} in {self.located(of)}"
+                inner = v(body)
+                # Printed code alone tells whether a place is needed: an inner loop over a part of the variable needs it too.
+                placed = re.search(rf"\b{var}_at\b", inner) is not None
+                source = f"{var}_at, {var} in {self.located(of)}" if placed else f"{var} in {self.sequence(of)}"
                 match op:
                     case "exists":
-                        return f"any({v(body)} for {source})"
+                        return f"any({inner} for {source})"
                     case "all":
-                        return f"all({v(body)} for {source})"
+                        return f"all({inner} for {source})"
                     case "filter":
-                        return f"[{var} for {source} if {v(body)}]"
+                        return f"[{var} for {source} if {inner}]"
                     case "map":
-                        return f"[{v(body)} for {source}]"
+                        return f"[{inner} for {source}]"
             case ir.Concat(parts):
                 return "[" + ", ".join(f"*{self.sequence(part)}" for part in parts) + "]"
             case ir.Flatten(of):
@@ -240,10 +241,12 @@ class _Printer:
                 return f"({name!r},)"
             case ir.Name(name) | ir.KeyOf(name):
                 return f"{name}_at"
+            case ir.Get(ir.Quantified(op="filter" | "map") | ir.Concat() as listed, key):
+                return f"place_of({self.located(listed)}, {self.value(key)})"
             case ir.Get():
                 keys: list[str] = []
                 base: ir.Expr = expr
-                while isinstance(base, ir.Get):
+                while isinstance(base, ir.Get) and not isinstance(base.base, ir.Quantified | ir.Concat):
                     keys.append(self.value(base.key))
                     base = base.base
                 return f"(*{self.place(base)}, {', '.join(reversed(keys))})"
