@@ -28,7 +28,9 @@ def test_circles(edges: dict[str, str], circles: dict[str, str]) -> None:
     assert found(**edges) == circles
 
 
-@pytest.mark.parametrize("nodes", [None, "text", 3, [None], [{"name": 1}], [{"name": "a", "after": []}], [{"name": "a", "after": {"name": "a"}}], {"a": {}}])
+@pytest.mark.parametrize(
+    "nodes", [None, "text", 3, [None], [{"name": 1}], [{"name": "a", "after": []}], [{"name": "a", "after": {"name": "a"}}], {"a": {}}]
+)
 def test_anything_else_has_no_circles(nodes: Any) -> None:
     assert cycles(nodes, "name", ("after", "name")) == {}
 

@@ -6,7 +6,7 @@ import pytest
 
 from gpuvet.language import ir
 from gpuvet.language.expression import ExpressionError, Scope, parse
-from gpuvet.language.printers.python import IMPORTS, print_rule
+from gpuvet.language.printers.python import print_module, print_rule
 from gpuvet.language.rule import RuleText
 
 RULE = {
@@ -29,7 +29,7 @@ class Subject:
 
 def violations(checks: tuple[ir.Check, ...], value: Any) -> list[Any]:
     namespace: dict[str, Any] = {}
-    exec(IMPORTS + print_rule("X", "x", checks), namespace)
+    exec(print_module([print_rule("X", "x", checks)]), namespace)
     found: list[Any] = []
     namespace["X"](Subject(value), {}, found.append)
     return found
@@ -64,3 +64,21 @@ def test_acyclic_stands_at_the_first_member() -> None:
     place, _, message, *_ = violations(checks, {"tasks": tasks})[0]
     assert place == ("self", "tasks", 1, "after")
     assert message == "tasks wait for each other: b -> c -> b"
+
+
+def test_what_is_said_or_rested_on_twice_is_written_once() -> None:
+    many = "self.items.filter(a, a.parts.exists(b, b.deep.exists(c, c.name == 'x' && c.kind == 'y' && c.size == 'z')))"
+    rule = {
+        **RULE,
+        "let": {"many": many},
+        "forbidden": {"that": "self.on == true && (size(many) == 1 || size(many) == 2 || size(many) == 3)"},
+        "message": "{many[0].name} and {self.items.filter(a, a.last == 1)} of {self.items.filter(a, a.last == 1)}",
+    }
+    checks = RuleText.model_validate(rule).lower({})
+    code = print_rule("X", "x", checks)
+    assert code.count("because_ for c_at, c in") == 1
+    assert code.count("'last'") == 1
+    item = {"name": "n", "last": 1, "parts": [{"deep": [{"name": "x", "kind": "y", "size": "z"}]}]}
+    _, _, message, *_, because = violations(checks, {"on": True, "items": [item]})[0]
+    assert message.startswith("n and ")
+    assert {"x", "y", "z"} <= {value for value in because if isinstance(value, str)}

@@ -73,14 +73,15 @@ def K8S040(s: Any, p: Any, out: Any) -> None:
     for map_at, map in located(('self',), self_):
         if (not member(map_at[-1], ('annotations', 'labels'))):
             if any(matches(v_at[-1], '(tensor-fusion[.]ai|([a-z.]+[.])?koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|hami[.]io|([a-z.]+[.])?volcano[.]sh)/.*|qgpu-device-enable|mixed-qgpu-enable|CAMBRICON_.*|predicate-time') for v_at, v in located(map_at, map)):
+                value = nearest(map_at[-1], ('annotations', 'labels'))
                 out((
                     map_at,
                     True,
                     say('metadata has no ', text(map_at[-1]), ', so what stands there is lost'),
-                    say((text(nearest(map_at[-1], ('annotations', 'labels'))) if (nearest(map_at[-1], ('annotations', 'labels')) is not None) else 'annotations or labels')),
+                    say((text(value) if (value is not None) else 'annotations or labels')),
                     map_at[-1],
                     [],
-                    (say('rename it to ', text(nearest(map_at[-1], ('annotations', 'labels')))), False, (('rename', map_at, nearest(map_at[-1], ('annotations', 'labels'))), )),
+                    (say('rename it to ', text(value)), False, (('rename', map_at, value), )),
                     [map],
                 ))
 
@@ -93,14 +94,19 @@ def K8S004(s: Any, p: Any, out: Any) -> None:
         if matches(amount_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
             if (amount is not None):
                 if (not (quantity(amount) is not None)):
+                    amount_ = repaired(amount)
+                    value = equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory')
+                    amount__ = get(split(amount_, 'G'), 0)
+                    amount___ = (amount__ if value else amount_)
+                    has_amount = (amount___ is not None)
                     out((
                         amount_at,
                         False,
                         say(text(amount_at[-1]), ' is ', text(amount), ', which is no quantity'),
-                        say('a number, bare or with one of k, M, G, T, Ki, Mi, Gi, Ti', ('; perhaps ' if ((get(split(repaired(amount), 'G'), 0) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else repaired(amount)) is not None) else ''), ((text(get(split(repaired(amount), 'G'), 0)) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else text(repaired(amount))) if ((get(split(repaired(amount), 'G'), 0) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else repaired(amount)) is not None) else '')),
+                        say('a number, bare or with one of k, M, G, T, Ki, Mi, Gi, Ti', ('; perhaps ' if has_amount else ''), (text(amount___) if has_amount else '')),
                         amount,
                         [],
-                        (say('write ', (text(get(split(repaired(amount), 'G'), 0)) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else text(repaired(amount)))), False, (('set', amount_at, (get(split(repaired(amount), 'G'), 0) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else repaired(amount))), )),
+                        (say('write ', text(amount___)), False, (('set', amount_at, amount___), )),
                         [*[amount], *[amount]],
                     ))
 
@@ -114,14 +120,15 @@ def K8S005(s: Any, p: Any, out: Any) -> None:
             amount_nanos = quantity(amount)
             if lt(0, amount_nanos):
                 if (not (whole(amount_nanos) is not None)):
+                    amount_ = repaired(amount)
                     out((
                         amount_at,
                         False,
                         say(text(amount_at[-1]), ' is ', text(amount), ', and an extended resource comes in whole numbers'),
-                        say('a whole number, ', text(repaired(amount)), ' or another'),
+                        say('a whole number, ', text(amount_), ' or another'),
                         amount,
                         [],
-                        (say('write ', text(repaired(amount))), False, (('set', amount_at, repaired(amount)), )),
+                        (say('write ', text(amount_)), False, (('set', amount_at, amount_), )),
                         [*[amount], *[amount]],
                     ))
 
@@ -170,11 +177,11 @@ def K8S007(s: Any, p: Any, out: Any) -> None:
     """request-differs-from-limit"""
     self_ = s.value
     resources = get(self_, 'resources')
-    limits = get(resources, 'limits')
     for request_at, request in located((*('self',), 'resources', 'requests'), get(resources, 'requests')):
         if matches(request_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
             request_nanos = quantity(request)
             if (request_nanos is not None):
+                limits = get(resources, 'limits')
                 limits_at_key = get(limits, request_at[-1])
                 limits_at_key_nanos = quantity(limits_at_key)
                 if (limits_at_key_nanos is not None):
@@ -233,8 +240,8 @@ def K8S017(s: Any, p: Any, out: Any) -> None:
     """resource-without-domain"""
     self_ = s.value
     resources = get(self_, 'resources')
-    names = get(FACTS['resource-names'], 'names')
     for amount_at, amount in [*located((*('self',), 'resources', 'limits'), get(resources, 'limits')), *located((*('self',), 'resources', 'requests'), get(resources, 'requests'))]:
+        names = get(FACTS['resource-names'], 'names')
         names_at_key = get(names, amount_at[-1])
         if (names_at_key is not None):
             out((
@@ -275,14 +282,16 @@ def K8S041(s: Any, p: Any, out: Any) -> None:
         if matches(amount_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
             amount_nanos = quantity(amount)
             if (((amount is not None) and (not (whole(amount_nanos) is not None))) or lt(amount_nanos, 0)):
+                amount_ = repaired(amount)
+                has_amount = (amount_ is not None)
                 out((
                     amount_at,
                     False,
                     say(text(amount_at[-1]), ' is ', text(amount), ', and a node offers extended resources in whole numbers'),
-                    say('a whole number of 0 or more', (', perhaps ' if (repaired(amount) is not None) else ''), (text(repaired(amount)) if (repaired(amount) is not None) else '')),
+                    say('a whole number of 0 or more', (', perhaps ' if has_amount else ''), (text(amount_) if has_amount else '')),
                     amount,
                     [],
-                    (say('write ', text(repaired(amount))), False, (('set', amount_at, repaired(amount)), )),
+                    (say('write ', text(amount_)), False, (('set', amount_at, amount_), )),
                     ([*[amount], *[amount]] if ((amount is not None) and (not (whole(amount_nanos) is not None))) else [amount]),
                 ))
 
@@ -303,14 +312,18 @@ def K8S012(s: Any, p: Any, out: Any) -> None:
                 most = get(kinds_, 'most')
                 most_number = integer(most)
                 if ((not matches(name, pattern)) or lt(most_number, value)):
+                    name_ = lower(name)
+                    value_ = matches(name_, pattern)
+                    value__ = le(value, most_number)
+                    value___ = ((name_ is not None) and value_ and value__)
                     out((
                         (*('object',), 'metadata', 'name'),
                         False,
                         say(text(name), ' cannot be the name of a ', text(kind)),
-                        say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else ''), (text(lower(name)) if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else '')),
+                        say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if value___ else ''), (text(name_) if value___ else '')),
                         name,
                         [],
-                        (say('write ', text(lower(name))), False, (('set', (*('object',), 'metadata', 'name'), (lower(name) if (matches(lower(name), pattern) and le(value, most_number)) else None)), )),
+                        (say('write ', text(name_)), False, (('set', (*('object',), 'metadata', 'name'), (name_ if (value_ and value__) else None)), )),
                         [*[*[name], *[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
                     ))
 
@@ -331,14 +344,18 @@ def K8S013(s: Any, p: Any, out: Any) -> None:
                 most = get(kinds_, 'most')
                 most_number = integer(most)
                 if ((not matches(name, pattern)) or lt(most_number, value)):
+                    name_ = lower(name)
+                    value_ = matches(name_, pattern)
+                    value__ = le(value, most_number)
+                    value___ = ((name_ is not None) and value_ and value__)
                     out((
                         (*('object',), 'metadata', 'name'),
                         False,
                         say(text(name), ' cannot be the name of a ', text(kind)),
-                        say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else ''), (text(lower(name)) if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else '')),
+                        say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if value___ else ''), (text(name_) if value___ else '')),
                         name,
                         [],
-                        (say('write ', text(lower(name))), False, (('set', (*('object',), 'metadata', 'name'), (lower(name) if (matches(lower(name), pattern) and le(value, most_number)) else None)), )),
+                        (say('write ', text(name_)), False, (('set', (*('object',), 'metadata', 'name'), (name_ if (value_ and value__) else None)), )),
                         [*[*[name], *[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
                     ))
 
@@ -359,14 +376,18 @@ def K8S019(s: Any, p: Any, out: Any) -> None:
                 most = get(kinds_, 'most')
                 most_number = integer(most)
                 if ((not matches(name, pattern)) or lt(most_number, value)):
+                    name_ = lower(name)
+                    value_ = matches(name_, pattern)
+                    value__ = le(value, most_number)
+                    value___ = ((name_ is not None) and value_ and value__)
                     out((
                         (*('object',), 'metadata', 'name'),
                         False,
                         say(text(name), ' cannot be the name of a ', text(kind)),
-                        say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else ''), (text(lower(name)) if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else '')),
+                        say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if value___ else ''), (text(name_) if value___ else '')),
                         name,
                         [],
-                        (say('write ', text(lower(name))), False, (('set', (*('object',), 'metadata', 'name'), (lower(name) if (matches(lower(name), pattern) and le(value, most_number)) else None)), )),
+                        (say('write ', text(name_)), False, (('set', (*('object',), 'metadata', 'name'), (name_ if (value_ and value__) else None)), )),
                         [*[*[name], *[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
                     ))
 
@@ -380,6 +401,7 @@ def K8S014(s: Any, p: Any, out: Any) -> None:
         if is_type(name, 'text'):
             value = size(name)
             if ((not matches(name, '[a-z0-9]([-a-z0-9]*[a-z0-9])?')) or lt(63, value)):
+                name_ = lower(name)
                 out((
                     (*c_at, 'name'),
                     False,
@@ -387,7 +409,7 @@ def K8S014(s: Any, p: Any, out: Any) -> None:
                     "at most 63 lower-case letters, digits and '-', starting and ending with a letter or digit",
                     name,
                     [],
-                    (say('write ', text(lower(name))), False, (('set', (*c_at, 'name'), (lower(name) if (matches(lower(name), '[a-z0-9]([-a-z0-9]*[a-z0-9])?') and le(value, 63)) else None)), )),
+                    (say('write ', text(name_)), False, (('set', (*c_at, 'name'), (name_ if (matches(name_, '[a-z0-9]([-a-z0-9]*[a-z0-9])?') and le(value, 63)) else None)), )),
                     [*[name], *[name]],
                 ))
 
@@ -436,6 +458,7 @@ def K8S020(s: Any, p: Any, out: Any) -> None:
         value = (not (weight is not None))
         value_ = lt(weight_number, 1)
         if (value or value_ or lt(100, weight_number)):
+            value__ = (1 if value_ else 100)
             out((
                 (*preference_at, 'weight'),
                 False,
@@ -443,7 +466,7 @@ def K8S020(s: Any, p: Any, out: Any) -> None:
                 '1 to 100',
                 weight,
                 [],
-                (say('write ', (text(1) if value_ else text(100))), False, (('set', (*preference_at, 'weight'), (None if value else (1 if value_ else 100))), )),
+                (say('write ', text(value__)), False, (('set', (*preference_at, 'weight'), (None if value else value__)), )),
                 [weight],
             ))
 
@@ -493,14 +516,18 @@ def K8S022(s: Any, p: Any, out: Any) -> None:
     for rule_at, rule in [*[pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)], *[pair_ for list_at, list_ in [((*t_at, 'preference', 'matchExpressions'), get(t, 'preference', 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))] for pair_ in located(list_at, list_)]]:
         operator = get(rule, 'operator')
         if (not member(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))):
+            value = nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))
+            value_ = member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '='))
+            value__ = ('In' if value_ else value)
+            has_value = (value__ is not None)
             out((
                 (*rule_at, 'operator'),
                 False,
                 say((text(operator) if (operator is not None) else 'no operator'), ' cannot stand in a node affinity'),
-                say('one of ', text(('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt')), ('; nearest ' if (('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))) is not None) else ''), (('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else text(nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt')))) if (('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))) is not None) else '')),
+                say('one of ', text(('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt')), ('; nearest ' if has_value else ''), (text(value__) if has_value else '')),
                 operator,
                 [],
-                (say('write ', ('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else text(nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))))), False, (('set', (*rule_at, 'operator'), ('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt')))), )),
+                (say('write ', text(value__)), False, (('set', (*rule_at, 'operator'), value__), )),
                 [operator],
             ))
 
@@ -597,14 +624,18 @@ def K8S030(s: Any, p: Any, out: Any) -> None:
         operator = get(t, 'operator')
         if (operator is not None):
             if (not member(operator, ('', 'Equal', 'Exists'))):
+                value = nearest(operator, ('Equal', 'Exists'))
+                value_ = member(operator, ('In', 'Equals', 'equals', '==', '='))
+                value__ = ('Equal' if value_ else value)
+                has_value = (value__ is not None)
                 out((
                     (*t_at, 'operator'),
                     False,
                     say(text(operator), ' cannot stand in a toleration'),
-                    say('Equal or Exists', ('; nearest ' if (('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else nearest(operator, ('Equal', 'Exists'))) is not None) else ''), (('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else text(nearest(operator, ('Equal', 'Exists')))) if (('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else nearest(operator, ('Equal', 'Exists'))) is not None) else '')),
+                    say('Equal or Exists', ('; nearest ' if has_value else ''), (text(value__) if has_value else '')),
                     operator,
                     [],
-                    (say('write ', ('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else text(nearest(operator, ('Equal', 'Exists'))))), False, (('set', (*t_at, 'operator'), ('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else nearest(operator, ('Equal', 'Exists')))), )),
+                    (say('write ', text(value__)), False, (('set', (*t_at, 'operator'), value__), )),
                     [*[operator], *[operator]],
                 ))
 
@@ -659,6 +690,7 @@ def K8S033(s: Any, p: Any, out: Any) -> None:
         if (effect is not None):
             if (not equal(effect, '')):
                 if (not member(effect, ('NoSchedule', 'PreferNoSchedule', 'NoExecute'))):
+                    value = nearest(effect, ('NoSchedule', 'PreferNoSchedule', 'NoExecute'))
                     out((
                         (*t_at, 'effect'),
                         False,
@@ -666,7 +698,7 @@ def K8S033(s: Any, p: Any, out: Any) -> None:
                         say('one of ', text(('NoSchedule', 'PreferNoSchedule', 'NoExecute')), ', or none for all of them'),
                         effect,
                         [],
-                        (say('write ', text(nearest(effect, ('NoSchedule', 'PreferNoSchedule', 'NoExecute')))), False, (('set', (*t_at, 'effect'), nearest(effect, ('NoSchedule', 'PreferNoSchedule', 'NoExecute'))), )),
+                        (say('write ', text(value)), False, (('set', (*t_at, 'effect'), value), )),
                         [*[effect], *[effect], *[effect]],
                     ))
 

@@ -9,27 +9,92 @@ from gpuvet.values.total import (
 )
 
 
+def _in_bytes_8a7379(s: Any) -> Any:
+    """in_bytes"""
+    self_ = s.value
+    resources = get(self_, 'resources')
+    qgpu_memory = get(resources, 'limits', 'tke.cloud.tencent.com/qgpu-memory')
+    qgpu_memory_ = (qgpu_memory if (qgpu_memory is not None) else get(resources, 'requests', 'tke.cloud.tencent.com/qgpu-memory'))
+    qgpu_memory_nanos = quantity(qgpu_memory_)
+    return ((matches(qgpu_memory_, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, qgpu_memory_nanos)) or le(1048576, whole(qgpu_memory_nanos)))
+
+
+def _in_bytes_8a7379_because(s: Any, truth: bool) -> Any:
+    """in_bytes"""
+    self_ = s.value
+    reads_1 = ([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')]])
+    return ([*reads_1, *reads_1] if (matches((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')), ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))) else reads_1) if truth else [*reads_1, *reads_1]
+
+
+def _near_dcbe15(s: Any) -> Any:
+    """near"""
+    self_ = s.value
+    resources = get(self_, 'resources')
+    qgpu_core = get(resources, 'limits', 'tke.cloud.tencent.com/qgpu-core')
+    qgpu_core_number = whole(quantity((qgpu_core if (qgpu_core is not None) else get(resources, 'requests', 'tke.cloud.tencent.com/qgpu-core'))))
+    return (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))
+
+
+def _near_dcbe15_because(s: Any, truth: bool) -> Any:
+    """near"""
+    self_ = s.value
+    reads_1 = ([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')]])
+    return ([] if lt(95, whole(quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'))))) else reads_1) if truth else ([] if lt(95, whole(quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'))))) else reads_1)
+
+
+def _node_of_qgpu_60ffdb(s: Any) -> Any:
+    """node_of_qgpu"""
+    self_ = s.value
+    object_ = s.object
+    status = get(self_, 'status')
+    template = get(self_, 'spec', 'template')
+    return (any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable')))
+
+
+def _node_of_qgpu_60ffdb_because(s: Any, truth: bool) -> Any:
+    """node_of_qgpu"""
+    self_ = s.value
+    object_ = s.object
+    return ([get(self_, 'spec', 'template', 'metadata', 'labels')] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(self_, 'spec', 'template', 'metadata', 'labels'))]) else ([get(self_, 'status', 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(self_, 'status', 'capacity')) else [get(self_, 'status', 'allocatable')])) if truth else [*[get(self_, 'spec', 'template', 'metadata', 'labels')], *[get(self_, 'status', 'capacity')], *[get(self_, 'status', 'allocatable')]]
+
+
+def _cards_ee841a(s: Any) -> Any:
+    """cards"""
+    return [div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory'))), div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core'))), 100)) for n in [n for n in items(s.find_all('Node')) if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))]]
+
+
+def _cards_ee841a_because(s: Any, truth: bool) -> Any:
+    """cards"""
+    reads_1 = [*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')]]]]
+    reads_2 = [*reads_1, *[because_ for n_at, n in [(n_at, n) for n_at, n in s.located_all('Node') if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))] for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
+    return reads_2 if truth else reads_2
+
+
+
 def QG003(s: Any, p: Any, out: Any) -> None:
     """qgpu-memory-in-bytes"""
     self_ = s.value
-    resources = get(self_, 'resources')
-    requests = get(resources, 'requests')
-    limits = get(resources, 'limits')
-    qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
-    qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
-    has_qgpu_memory = (qgpu_memory_ is not None)
-    qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
-    qgpu_memory_nanos = quantity(qgpu_memory__)
-    if ((matches(qgpu_memory__, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, qgpu_memory_nanos)) or le(1048576, whole(qgpu_memory_nanos))):
+    if s.once(_in_bytes_8a7379):
+        resources = get(self_, 'resources')
+        requests = get(resources, 'requests')
+        limits = get(resources, 'limits')
+        qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
+        qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+        has_qgpu_memory = (qgpu_memory_ is not None)
+        qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
+        qgpu_memory_nanos = quantity(repaired(qgpu_memory__))
+        qgpu_memory_number = whole(qgpu_memory_nanos)
+        value = add(qgpu_memory_number, 1073741823)
+        value_ = div(value, 1073741824)
         out((
             ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
             False,
-            say('qgpu-memory is ', text(qgpu_memory__), ', which asks for ', text(whole(quantity(repaired(qgpu_memory__)))), ' GiB: the unit is GiB already, a suffix multiplies it'),
-            say('GiB as a bare whole number, probably ', text(div(add(whole(quantity(repaired(qgpu_memory__))), 1073741823), 1073741824))),
+            say('qgpu-memory is ', text(qgpu_memory__), ', which asks for ', text(qgpu_memory_number), ' GiB: the unit is GiB already, a suffix multiplies it'),
+            say('GiB as a bare whole number, probably ', text(value_)),
             qgpu_memory__,
             [],
-            (say('write ', text(div(add(whole(quantity(repaired(qgpu_memory__))), 1073741823), 1073741824))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory'), div(add(whole(quantity(repaired(qgpu_memory__))), 1073741823), 1073741824)), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'), div(add(whole(quantity(repaired(qgpu_memory__))), 1073741823), 1073741824)), )),
-            ([*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])] if (matches(qgpu_memory__, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, qgpu_memory_nanos)) else ([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])),
+            (say('write ', text(value_)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory'), value_), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'), value_), )),
+            _in_bytes_8a7379_because(s, True),
         ))
 
 
@@ -47,6 +112,7 @@ def QG004(s: Any, p: Any, out: Any) -> None:
     if lt(0, qgpu_core_number):
         if lt(qgpu_core_number, 100):
             if lt(0, mod(qgpu_core_number, 5)):
+                near = s.once(_near_dcbe15)
                 out((
                     ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
                     False,
@@ -54,7 +120,7 @@ def QG004(s: Any, p: Any, out: Any) -> None:
                     '5 to 95 in steps of 5, or a multiple of 100 for whole cards',
                     qgpu_core__,
                     [],
-                    (say('write ', (text(95) if lt(95, qgpu_core_number) else text(mul(div(add(qgpu_core_number, 4), 5), 5)))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), )),
+                    (say('write ', text(near)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), near), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), near), )),
                     [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
                 ))
 
@@ -73,6 +139,7 @@ def QG101(s: Any, p: Any, out: Any) -> None:
     if lt(0, qgpu_core_number):
         if lt(qgpu_core_number, 100):
             if lt(0, mod(qgpu_core_number, 5)):
+                near = s.once(_near_dcbe15)
                 out((
                     ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
                     False,
@@ -80,7 +147,7 @@ def QG101(s: Any, p: Any, out: Any) -> None:
                     '5 to 95 in steps of 5, or a multiple of 100 for whole cards',
                     qgpu_core__,
                     [],
-                    (say('write ', (text(95) if lt(95, qgpu_core_number) else text(mul(div(add(qgpu_core_number, 4), 5), 5)))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))), )),
+                    (say('write ', text(near)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), near), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), near), )),
                     [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
                 ))
 
@@ -120,14 +187,17 @@ def QG006(s: Any, p: Any, out: Any) -> None:
     qgpu_core_number = whole(quantity(qgpu_core__))
     if lt(100, qgpu_core_number):
         if lt(0, mod(qgpu_core_number, 100)):
+            value = div(qgpu_core_number, 100)
+            value_ = mul(value, 100)
+            value__ = add(value_, 100)
             out((
                 ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
                 False,
                 say('qgpu-core is ', text(qgpu_core__), ', which is neither a slice of one card nor a number of whole cards'),
-                say('a multiple of 100 for whole cards, nearest ', text(mul(div(qgpu_core_number, 100), 100)), ' and ', text(add(mul(div(qgpu_core_number, 100), 100), 100)), ', or 5 to 95 for a slice'),
+                say('a multiple of 100 for whole cards, nearest ', text(value_), ' and ', text(value__), ', or 5 to 95 for a slice'),
                 qgpu_core__,
                 [],
-                (say('round up to ', text(add(mul(div(qgpu_core_number, 100), 100), 100))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), add(mul(div(qgpu_core_number, 100), 100), 100)), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), add(mul(div(qgpu_core_number, 100), 100), 100)), )),
+                (say('round up to ', text(value__)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), value__), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), value__), )),
                 [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
             ))
 
@@ -280,16 +350,10 @@ def QG011(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     self_ = s.value
     if (not (get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class') is not None)):
-        resources = get(self_, 'resources')
-        requests = get(resources, 'requests')
-        limits = get(resources, 'limits')
-        qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
-        qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
-        has_qgpu_memory = (qgpu_memory_ is not None)
-        qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
-        qgpu_memory_nanos = quantity(qgpu_memory__)
-        value = lt(0, qgpu_memory_nanos)
-        if (not ((matches(qgpu_memory__, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and value) or le(1048576, whole(qgpu_memory_nanos)))):
+        if (not s.once(_in_bytes_8a7379)):
+            resources = get(self_, 'resources')
+            requests = get(resources, 'requests')
+            limits = get(resources, 'limits')
             qgpu_core = get(requests, 'tke.cloud.tencent.com/qgpu-core')
             qgpu_core_ = get(limits, 'tke.cloud.tencent.com/qgpu-core')
             has_qgpu_core = (qgpu_core_ is not None)
@@ -297,7 +361,11 @@ def QG011(s: Any, p: Any, out: Any) -> None:
             qgpu_core_number = whole(quantity(qgpu_core__))
             if le(100, qgpu_core_number):
                 if equal(mod(qgpu_core_number, 100), 0):
-                    if value:
+                    qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
+                    qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+                    has_qgpu_memory = (qgpu_memory_ is not None)
+                    qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
+                    if lt(0, quantity(qgpu_memory__)):
                         out((
                             ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
                             True,
@@ -306,27 +374,25 @@ def QG011(s: Any, p: Any, out: Any) -> None:
                             qgpu_memory__,
                             [(((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')), 'whole cards are asked for here')],
                             None,
-                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])]], *[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])]],
+                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *_in_bytes_8a7379_because(s, False)], *[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])]],
                         ))
 
 
 def QG048(s: Any, p: Any, out: Any) -> None:
     """qgpu-memory-more-than-a-card"""
     self_ = s.value
-    resources = get(self_, 'resources')
-    requests = get(resources, 'requests')
-    limits = get(resources, 'limits')
-    qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
-    qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
-    has_qgpu_memory = (qgpu_memory_ is not None)
-    qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
-    qgpu_memory_nanos = quantity(qgpu_memory__)
-    qgpu_memory_number = whole(qgpu_memory_nanos)
-    if (not ((matches(qgpu_memory__, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, qgpu_memory_nanos)) or le(1048576, qgpu_memory_number))):
+    if (not s.once(_in_bytes_8a7379)):
+        resources = get(self_, 'resources')
+        requests = get(resources, 'requests')
+        limits = get(resources, 'limits')
         qgpu_core = get(limits, 'tke.cloud.tencent.com/qgpu-core')
         if (not le(100, whole(quantity((qgpu_core if (qgpu_core is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core')))))):
             largestMemory = get(FACTS['qgpu-cards'], 'largestMemory')
-            if lt(integer(largestMemory), qgpu_memory_number):
+            qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
+            qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+            has_qgpu_memory = (qgpu_memory_ is not None)
+            qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
+            if lt(integer(largestMemory), whole(quantity(qgpu_memory__))):
                 out((
                     ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
                     False,
@@ -335,15 +401,15 @@ def QG048(s: Any, p: Any, out: Any) -> None:
                     qgpu_memory__,
                     [],
                     None,
-                    [*[*[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])], *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]])], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[largestMemory]]],
+                    [*[*_in_bytes_8a7379_because(s, False), *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]])], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[largestMemory]]],
                 ))
 
 
 def QG018(s: Any, p: Any, out: Any) -> None:
     """qgpu-with-nvidia-gpu"""
-    pod_ = s.pod
     self_ = s.value
-    if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+    pod_ = s.pod
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
         resources = get(self_, 'resources')
         gpu = get(resources, 'requests', 'nvidia.com/gpu')
         gpu_ = get(resources, 'limits', 'nvidia.com/gpu')
@@ -358,15 +424,15 @@ def QG018(s: Any, p: Any, out: Any) -> None:
                 gpu__,
                 [],
                 None,
-                [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *([gpu_] if has_gpu else [*[gpu_], *[gpu]])],
+                [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *([gpu_] if has_gpu else [*[gpu_], *[gpu]])],
             ))
 
 
 def QG019(s: Any, p: Any, out: Any) -> None:
     """qgpu-with-foreign-share"""
-    pod_ = s.pod
     self_ = s.value
-    if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+    pod_ = s.pod
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
         resources = get(self_, 'resources')
         limits = get(resources, 'limits')
         for asked_at, asked in [*located((*('self',), 'resources', 'limits'), limits), *[(r_at, r) for r_at, r in located((*('self',), 'resources', 'requests'), get(resources, 'requests')) if (not member(r_at[-1], limits))]]:
@@ -380,7 +446,7 @@ def QG019(s: Any, p: Any, out: Any) -> None:
                         asked,
                         [],
                         None,
-                        [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[asked]],
+                        [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[asked]],
                     ))
 
 
@@ -392,14 +458,15 @@ def QG020(s: Any, p: Any, out: Any) -> None:
     for asked_at, asked in [*located((*('self',), 'resources', 'limits'), limits), *[(r_at, r) for r_at, r in located((*('self',), 'resources', 'requests'), get(resources, 'requests')) if (not member(r_at[-1], limits))]]:
         if (not member(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))):
             if (matches(asked_at[-1], 'tke.cloud.tencent.com/.*gpu.*') or matches(asked_at[-1], '.*/qgpu[-_.](core|memory|core-greedy)')):
+                value = nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))
                 out((
                     asked_at,
                     True,
                     say(text(asked_at[-1]), ' is not a resource that qGPU offers'),
-                    say((text(nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))) if (nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')) is not None) else text(('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
+                    say((text(value) if (value is not None) else text(('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
                     asked_at[-1],
                     [],
-                    (say('rename it to ', text(nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))), False, (('rename', asked_at, nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))), )),
+                    (say('rename it to ', text(value)), False, (('rename', asked_at, value), )),
                     [],
                 ))
 
@@ -413,6 +480,7 @@ def QG021(s: Any, p: Any, out: Any) -> None:
         if equal(policy_at[-1], 'tke.cloud.tencent.com/qgpu-schedule-policy'):
             if is_type(policy, 'text'):
                 if (not member(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))):
+                    value = nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))
                     out((
                         policy_at,
                         False,
@@ -420,7 +488,7 @@ def QG021(s: Any, p: Any, out: Any) -> None:
                         'one of best-effort (be), fixed-share (fs), burst-share (bs)',
                         policy,
                         [],
-                        (say('write ', text(nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs')))), False, (('set', policy_at, nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))), )),
+                        (say('write ', text(value)), False, (('set', policy_at, value), )),
                         [*[policy], *[policy]],
                     ))
 
@@ -430,9 +498,9 @@ def QG022(s: Any, p: Any, out: Any) -> None:
     self_ = s.value
     object_ = s.object
     labels = get(self_, 'labels')
-    kind = get(object_, 'kind')
     for policy_at, policy in [*located((*('self',), 'labels'), labels), *located((*('self',), 'annotations'), get(self_, 'annotations'))]:
         if equal(policy_at[-1], 'tke.cloud.tencent.com/qgpu-schedule-policy'):
+            kind = get(object_, 'kind')
             if ((not matches(kind, '(Node|Machine).*')) or (equal(kind, 'Node') and (not member(policy_at[-1], labels)))):
                 out((
                     policy_at,
@@ -453,6 +521,7 @@ def QG023(s: Any, p: Any, out: Any) -> None:
     for policy_at, policy in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if equal(v_at[-1], 'tke.cloud.tencent.com/qgpu-schedule-policy')], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (equal(get(e, 'key'), 'tke.cloud.tencent.com/qgpu-schedule-policy') and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
         if is_type(policy, 'text'):
             if (not member(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))):
+                value = nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))
                 out((
                     policy_at,
                     False,
@@ -460,7 +529,7 @@ def QG023(s: Any, p: Any, out: Any) -> None:
                     'one of best-effort (be), fixed-share (fs), burst-share (bs), spelt as on the nodes',
                     policy,
                     [],
-                    (say('write ', text(nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs')))), False, (('set', policy_at, nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))), )),
+                    (say('write ', text(value)), False, (('set', policy_at, value), )),
                     [*[policy], *[policy]],
                 ))
 
@@ -469,18 +538,13 @@ def QG025(s: Any, p: Any, out: Any) -> None:
     """qgpu-driver-branch-unlisted"""
     self_ = s.value
     object_ = s.object
-    status = get(self_, 'status')
-    template = get(self_, 'spec', 'template')
-    labels = get(template, 'metadata', 'labels')
-    labels_ = get(template, 'spec', 'metadata', 'labels')
-    labels__ = (get(self_, 'metadata', 'labels') if equal(get(object_, 'kind'), 'Node') else None)
-    value = [*items(labels__), *items(labels_), *items(labels)]
-    if (any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable'))):
-        branches = get(FACTS['qgpu-drivers'], 'branches')
-        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]:
+    if s.once(_node_of_qgpu_60ffdb):
+        template = get(self_, 'spec', 'template')
+        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]:
             if member(driver_at[-1], get(FACTS['qgpu-drivers'], 'labels')):
                 if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
                     driver_ = split(driver, '.')
+                    branches = get(FACTS['qgpu-drivers'], 'branches')
                     driver__ = get(driver_, 0)
                     if (not (get(branches, driver__, 'maximum') is not None)):
                         if (not (get(FACTS['qgpu-drivers'], 'later', driver__) is not None)):
@@ -492,7 +556,7 @@ def QG025(s: Any, p: Any, out: Any) -> None:
                                 driver,
                                 [],
                                 None,
-                                [*[*([labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else ([get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else [get(status, 'allocatable')])), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[get(branches, driver__, 'maximum')], *[get(FACTS['qgpu-drivers'], 'later', driver__)]]],
+                                [*[*_node_of_qgpu_60ffdb_because(s, True), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[get(branches, driver__, 'maximum')], *[get(FACTS['qgpu-drivers'], 'later', driver__)]]],
                             ))
 
 
@@ -500,18 +564,13 @@ def QG103(s: Any, p: Any, out: Any) -> None:
     """qgpu-driver-branch-newer"""
     self_ = s.value
     object_ = s.object
-    status = get(self_, 'status')
-    template = get(self_, 'spec', 'template')
-    labels = get(template, 'metadata', 'labels')
-    labels_ = get(template, 'spec', 'metadata', 'labels')
-    labels__ = (get(self_, 'metadata', 'labels') if equal(get(object_, 'kind'), 'Node') else None)
-    value = [*items(labels__), *items(labels_), *items(labels)]
-    if (any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable'))):
-        branches = get(FACTS['qgpu-drivers'], 'branches')
-        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]:
+    if s.once(_node_of_qgpu_60ffdb):
+        template = get(self_, 'spec', 'template')
+        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]:
             if member(driver_at[-1], get(FACTS['qgpu-drivers'], 'labels')):
                 if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
                     driver_ = split(driver, '.')
+                    branches = get(FACTS['qgpu-drivers'], 'branches')
                     driver__ = get(driver_, 0)
                     if (not (get(branches, driver__, 'maximum') is not None)):
                         later = get(FACTS['qgpu-drivers'], 'later', driver__)
@@ -524,7 +583,7 @@ def QG103(s: Any, p: Any, out: Any) -> None:
                                 driver,
                                 [],
                                 None,
-                                [*[*([labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else ([get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else [get(status, 'allocatable')])), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[get(branches, driver__, 'maximum')], *[later]]],
+                                [*[*_node_of_qgpu_60ffdb_because(s, True), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[get(branches, driver__, 'maximum')], *[later]]],
                             ))
 
 
@@ -532,14 +591,9 @@ def QG026(s: Any, p: Any, out: Any) -> None:
     """qgpu-driver-above-bound"""
     self_ = s.value
     object_ = s.object
-    status = get(self_, 'status')
-    template = get(self_, 'spec', 'template')
-    labels = get(template, 'metadata', 'labels')
-    labels_ = get(template, 'spec', 'metadata', 'labels')
-    labels__ = (get(self_, 'metadata', 'labels') if equal(get(object_, 'kind'), 'Node') else None)
-    value = [*items(labels__), *items(labels_), *items(labels)]
-    if (any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable'))):
-        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]:
+    if s.once(_node_of_qgpu_60ffdb):
+        template = get(self_, 'spec', 'template')
+        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]:
             if member(driver_at[-1], get(FACTS['qgpu-drivers'], 'labels')):
                 if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
                     driver_ = split(driver, '.')
@@ -555,7 +609,7 @@ def QG026(s: Any, p: Any, out: Any) -> None:
                             driver,
                             [],
                             None,
-                            [*[*([labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else ([get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else [get(status, 'allocatable')])), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[*[driver], *[maximum]]]],
+                            [*[*_node_of_qgpu_60ffdb_because(s, True), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[*[driver], *[maximum]]]],
                         ))
 
 
@@ -563,14 +617,9 @@ def QG104(s: Any, p: Any, out: Any) -> None:
     """qgpu-driver-above-seed-bound"""
     self_ = s.value
     object_ = s.object
-    status = get(self_, 'status')
-    template = get(self_, 'spec', 'template')
-    labels = get(template, 'metadata', 'labels')
-    labels_ = get(template, 'spec', 'metadata', 'labels')
-    labels__ = (get(self_, 'metadata', 'labels') if equal(get(object_, 'kind'), 'Node') else None)
-    value = [*items(labels__), *items(labels_), *items(labels)]
-    if (any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable'))):
-        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]:
+    if s.once(_node_of_qgpu_60ffdb):
+        template = get(self_, 'spec', 'template')
+        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]:
             if member(driver_at[-1], get(FACTS['qgpu-drivers'], 'labels')):
                 if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
                     driver_ = split(driver, '.')
@@ -586,7 +635,7 @@ def QG104(s: Any, p: Any, out: Any) -> None:
                             driver,
                             [],
                             None,
-                            [*[*([labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else ([get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else [get(status, 'allocatable')])), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[*[driver], *[maximum]]]],
+                            [*[*_node_of_qgpu_60ffdb_because(s, True), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[*[driver], *[maximum]]]],
                         ))
 
 
@@ -594,14 +643,9 @@ def QG027(s: Any, p: Any, out: Any) -> None:
     """qgpu-driver-malformed"""
     self_ = s.value
     object_ = s.object
-    status = get(self_, 'status')
-    template = get(self_, 'spec', 'template')
-    labels = get(template, 'metadata', 'labels')
-    labels_ = get(template, 'spec', 'metadata', 'labels')
-    labels__ = (get(self_, 'metadata', 'labels') if equal(get(object_, 'kind'), 'Node') else None)
-    value = [*items(labels__), *items(labels_), *items(labels)]
-    if (any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable'))):
-        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]:
+    if s.once(_node_of_qgpu_60ffdb):
+        template = get(self_, 'spec', 'template')
+        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]:
             if member(driver_at[-1], get(FACTS['qgpu-drivers'], 'labels')):
                 if is_type(driver, 'text'):
                     if (driver is not None):
@@ -614,20 +658,20 @@ def QG027(s: Any, p: Any, out: Any) -> None:
                                 driver,
                                 [],
                                 None,
-                                [*[*([labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else ([get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else [get(status, 'allocatable')])), *[get(FACTS['qgpu-drivers'], 'labels')], *[driver]], *[*[driver], *[driver]]],
+                                [*[*_node_of_qgpu_60ffdb_because(s, True), *[get(FACTS['qgpu-drivers'], 'labels')], *[driver]], *[*[driver], *[driver]]],
                             ))
 
 
 def QG125(s: Any, p: Any, out: Any) -> None:
     """qgpu-driver-branch-unlisted-selected"""
     pod_ = s.pod
-    if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
         spec = get(pod_, 'spec')
         labels = get(FACTS['qgpu-drivers'], 'labels')
-        branches = get(FACTS['qgpu-drivers'], 'branches')
         for driver_at, driver in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if member(v_at[-1], labels)], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (member(get(e, 'key'), labels) and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
             if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
                 driver_ = split(driver, '.')
+                branches = get(FACTS['qgpu-drivers'], 'branches')
                 driver__ = get(driver_, 0)
                 if (not (get(branches, driver__, 'maximum') is not None)):
                     if (not (get(FACTS['qgpu-drivers'], 'later', driver__) is not None)):
@@ -639,20 +683,20 @@ def QG125(s: Any, p: Any, out: Any) -> None:
                             driver,
                             [],
                             None,
-                            [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[get(branches, driver__, 'maximum')], *[get(FACTS['qgpu-drivers'], 'later', driver__)]]],
+                            [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[get(branches, driver__, 'maximum')], *[get(FACTS['qgpu-drivers'], 'later', driver__)]]],
                         ))
 
 
 def QG128(s: Any, p: Any, out: Any) -> None:
     """qgpu-driver-branch-newer-selected"""
     pod_ = s.pod
-    if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
         spec = get(pod_, 'spec')
         labels = get(FACTS['qgpu-drivers'], 'labels')
-        branches = get(FACTS['qgpu-drivers'], 'branches')
         for driver_at, driver in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if member(v_at[-1], labels)], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (member(get(e, 'key'), labels) and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
             if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
                 driver_ = split(driver, '.')
+                branches = get(FACTS['qgpu-drivers'], 'branches')
                 driver__ = get(driver_, 0)
                 if (not (get(branches, driver__, 'maximum') is not None)):
                     later = get(FACTS['qgpu-drivers'], 'later', driver__)
@@ -665,14 +709,14 @@ def QG128(s: Any, p: Any, out: Any) -> None:
                             driver,
                             [],
                             None,
-                            [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[get(branches, driver__, 'maximum')], *[later]]],
+                            [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[get(branches, driver__, 'maximum')], *[later]]],
                         ))
 
 
 def QG126(s: Any, p: Any, out: Any) -> None:
     """qgpu-driver-above-bound-selected"""
     pod_ = s.pod
-    if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
         spec = get(pod_, 'spec')
         labels = get(FACTS['qgpu-drivers'], 'labels')
         for driver_at, driver in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if member(v_at[-1], labels)], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (member(get(e, 'key'), labels) and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
@@ -690,14 +734,14 @@ def QG126(s: Any, p: Any, out: Any) -> None:
                         driver,
                         [],
                         None,
-                        [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[*[driver], *[maximum]]]],
+                        [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[*[driver], *[maximum]]]],
                     ))
 
 
 def QG129(s: Any, p: Any, out: Any) -> None:
     """qgpu-driver-above-seed-bound-selected"""
     pod_ = s.pod
-    if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
         spec = get(pod_, 'spec')
         labels = get(FACTS['qgpu-drivers'], 'labels')
         for driver_at, driver in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if member(v_at[-1], labels)], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (member(get(e, 'key'), labels) and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
@@ -715,14 +759,14 @@ def QG129(s: Any, p: Any, out: Any) -> None:
                         driver,
                         [],
                         None,
-                        [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[*[driver], *[maximum]]]],
+                        [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[*[driver], *[maximum]]]],
                     ))
 
 
 def QG127(s: Any, p: Any, out: Any) -> None:
     """qgpu-driver-malformed-selected"""
     pod_ = s.pod
-    if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
         spec = get(pod_, 'spec')
         labels = get(FACTS['qgpu-drivers'], 'labels')
         for driver_at, driver in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if member(v_at[-1], labels)], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (member(get(e, 'key'), labels) and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
@@ -737,7 +781,7 @@ def QG127(s: Any, p: Any, out: Any) -> None:
                             driver,
                             [],
                             None,
-                            [*[*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[driver]], *[*[driver], *[driver]]],
+                            [*[*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[driver]], *[*[driver], *[driver]]],
                         ))
 
 
@@ -745,14 +789,9 @@ def QG029(s: Any, p: Any, out: Any) -> None:
     """qgpu-card-unlisted"""
     self_ = s.value
     object_ = s.object
-    status = get(self_, 'status')
-    template = get(self_, 'spec', 'template')
-    labels = get(template, 'metadata', 'labels')
-    labels_ = get(template, 'spec', 'metadata', 'labels')
-    labels__ = (get(self_, 'metadata', 'labels') if equal(get(object_, 'kind'), 'Node') else None)
-    value = [*items(labels__), *items(labels_), *items(labels)]
-    if (any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable'))):
-        for card_at, card in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]:
+    if s.once(_node_of_qgpu_60ffdb):
+        template = get(self_, 'spec', 'template')
+        for card_at, card in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]:
             if member(card_at[-1], get(FACTS['qgpu-cards'], 'labels')):
                 if is_type(card, 'text'):
                     if (not matches(card, get(FACTS['qgpu-cards'], 'pattern'))):
@@ -764,14 +803,14 @@ def QG029(s: Any, p: Any, out: Any) -> None:
                             card,
                             [],
                             None,
-                            [*[*([labels] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), labels_), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), labels)]) else ([get(status, 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) else [get(status, 'allocatable')])), *[get(FACTS['qgpu-cards'], 'labels')], *[card]], *[*[card], *[get(FACTS['qgpu-cards'], 'pattern')]]],
+                            [*[*_node_of_qgpu_60ffdb_because(s, True), *[get(FACTS['qgpu-cards'], 'labels')], *[card]], *[*[card], *[get(FACTS['qgpu-cards'], 'pattern')]]],
                         ))
 
 
 def QG130(s: Any, p: Any, out: Any) -> None:
     """qgpu-card-unlisted-selected"""
     pod_ = s.pod
-    if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
         spec = get(pod_, 'spec')
         labels = get(FACTS['qgpu-cards'], 'labels')
         for card_at, card in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if member(v_at[-1], labels)], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (member(get(e, 'key'), labels) and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
@@ -785,7 +824,7 @@ def QG130(s: Any, p: Any, out: Any) -> None:
                         card,
                         [],
                         None,
-                        [*[*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[card]], *[*[card], *[get(FACTS['qgpu-cards'], 'pattern')]]],
+                        [*[*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[card]], *[*[card], *[get(FACTS['qgpu-cards'], 'pattern')]]],
                     ))
 
 
@@ -823,12 +862,14 @@ def QG105(s: Any, p: Any, out: Any) -> None:
     has_qgpu_memory = (qgpu_memory_ is not None)
     has_qgpu_core = (qgpu_core_ is not None)
     if (has_qgpu_core or has_qgpu_memory or (qgpu_core_greedy_ is not None)):
+        qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_core_greedy_)
+        qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_memory__)
         out((
             (((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (qgpu_core is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')) if has_qgpu_core else (((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (qgpu_memory is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')) if has_qgpu_memory else ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if (qgpu_core_greedy is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
             True,
             'qGPU needs Kubernetes 1.14 or newer, and the configuration names an older one',
             'Kubernetes 1.14 or newer',
-            (qgpu_core_ if has_qgpu_core else (qgpu_memory_ if has_qgpu_memory else qgpu_core_greedy_)),
+            qgpu_core__,
             [],
             None,
             (([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else (([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if has_qgpu_memory else ([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]))),
@@ -859,9 +900,9 @@ def QG113(s: Any, p: Any, out: Any) -> None:
     """qgpu-node-allocatable-above-capacity"""
     self_ = s.value
     status = get(self_, 'status')
-    capacity = get(status, 'capacity')
     for amount_at, amount in located((*('self',), 'status', 'allocatable'), get(status, 'allocatable')):
         if member(amount_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory')):
+            capacity = get(status, 'capacity')
             capacity_at_key = get(capacity, amount_at[-1])
             if lt(quantity(capacity_at_key), quantity(amount)):
                 out((
@@ -884,33 +925,32 @@ def QG016(s: Any, p: Any, out: Any) -> None:
     limits = get(resources, 'limits')
     qgpu_core = get(limits, 'tke.cloud.tencent.com/qgpu-core')
     if (not le(100, whole(quantity((qgpu_core if (qgpu_core is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core')))))):
-        qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
-        qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
-        has_qgpu_memory = (qgpu_memory_ is not None)
-        qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
-        qgpu_memory_nanos = quantity(qgpu_memory__)
-        qgpu_memory_number = whole(qgpu_memory_nanos)
-        if (not ((matches(qgpu_memory__, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, qgpu_memory_nanos)) or le(1048576, qgpu_memory_number))):
+        if (not s.once(_in_bytes_8a7379)):
+            qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
+            qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+            has_qgpu_memory = (qgpu_memory_ is not None)
+            qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
+            qgpu_memory_number = whole(quantity(qgpu_memory__))
             if le(qgpu_memory_number, integer(get(FACTS['qgpu-cards'], 'largestMemory'))):
-                value = [div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory'))), div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core'))), 100)) for n in [n for n in items(s.find_all('Node')) if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))]]
-                value_ = largest(value)
-                if lt(value_, qgpu_memory_number):
+                cards = s.once(_cards_ee841a)
+                value = largest(items(cards))
+                if lt(value, qgpu_memory_number):
                     out((
                         ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
                         False,
-                        say('qgpu-memory is ', text(qgpu_memory__), ' GiB, and no card of the known nodes has more than ', text(value_)),
-                        say('at most ', text(value_), ', the largest card among the known nodes'),
+                        say('qgpu-memory is ', text(qgpu_memory__), ' GiB, and no card of the known nodes has more than ', text(value)),
+                        say('at most ', text(value), ', the largest card among the known nodes'),
                         qgpu_memory__,
                         [],
                         None,
-                        [*[*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[get(FACTS['qgpu-cards'], 'largestMemory')]]], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[*[*[s.find_all('Node')], *[because_ for n_at, n in located(('self',), s.find_all('Node')) for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')]]]], *[because_ for n_at, n in [(n_at, n) for n_at, n in located(('self',), s.find_all('Node')) if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))] for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]]],
+                        [*[*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *_in_bytes_8a7379_because(s, False), *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[get(FACTS['qgpu-cards'], 'largestMemory')]]], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *_cards_ee841a_because(s, True)]],
                     ))
 
 
 def QG047(s: Any, p: Any, out: Any) -> None:
     """qgpu-core-above-known-nodes"""
     pod_ = s.pod
-    pod_qgpu_core = pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core')
+    pod_qgpu_core = s.pod_sum('tke.cloud.tencent.com/qgpu-core')
     value = [quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')) for n in items(s.find_all('Node'))]
     value_ = largest(value)
     if lt(value_, pod_qgpu_core):
@@ -922,6 +962,7 @@ def QG047(s: Any, p: Any, out: Any) -> None:
             has_qgpu_core = (qgpu_core_ is not None)
             qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
             if (qgpu_core__ is not None):
+                reads_1 = [*pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core'), *[*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
                 out((
                     ((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
                     False,
@@ -930,7 +971,7 @@ def QG047(s: Any, p: Any, out: Any) -> None:
                     qgpu_core__,
                     [],
                     None,
-                    [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *[*pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core'), *[*[s.find_all('Node')], *[because_ for n_at, n in located(('self',), s.find_all('Node')) for because_ in [get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]],
+                    [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *reads_1],
                 ))
 
 
@@ -940,9 +981,10 @@ def QG031(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     app_class = get(annotations, 'tke.cloud.tencent.com/app-class')
     if is_type(app_class, 'text'):
-        if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+        if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
             if (app_class is not None):
                 if (not member(app_class, ('online', 'offline'))):
+                    value = nearest(app_class, ('online', 'offline'))
                     out((
                         (*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'),
                         False,
@@ -950,8 +992,8 @@ def QG031(s: Any, p: Any, out: Any) -> None:
                         say('one of ', text(('online', 'offline'))),
                         app_class,
                         [],
-                        (say('write tke.cloud.tencent.com/app-class as ', text(nearest(app_class, ('online', 'offline')))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), nearest(app_class, ('online', 'offline'))), )),
-                        [*[*[app_class], *(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy')))], *[*[app_class], *[app_class]]],
+                        (say('write tke.cloud.tencent.com/app-class as ', text(value)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), value), )),
+                        [*[*[app_class], *(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy')))], *[*[app_class], *[app_class]]],
                     ))
 
 
@@ -1001,15 +1043,17 @@ def QG107(s: Any, p: Any, out: Any) -> None:
                 qgpu_core_greedy_ = (qgpu_core_greedy if (qgpu_core_greedy is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy'))
                 has_qgpu_core_greedy = (qgpu_core_greedy_ is not None)
                 if (not equal(has_qgpu_core_greedy, (qgpu_memory_ is not None))):
+                    qgpu_core_greedy__ = (qgpu_core_greedy_ if has_qgpu_core_greedy else qgpu_memory_)
+                    reads_1 = [*([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]), *([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]])]
                     out((
                         (((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if (qgpu_core_greedy is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')) if has_qgpu_core_greedy else ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (qgpu_memory is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))),
                         True,
                         say('an offline Pod needs both qgpu-core-greedy and qgpu-memory, and ', ('qgpu-memory' if has_qgpu_core_greedy else 'qgpu-core-greedy'), ' is missing'),
                         'tke.cloud.tencent.com/qgpu-core-greedy (1 to 100) and tke.cloud.tencent.com/qgpu-memory (GiB)',
-                        (qgpu_core_greedy_ if has_qgpu_core_greedy else qgpu_memory_),
+                        qgpu_core_greedy__,
                         [((*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), 'the Pod is offline by this annotation')],
                         None,
-                        [*[*[app_class], *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *[limits]], *[*([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]), *([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]])]],
+                        [*[*[app_class], *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *[limits]], *reads_1],
                     ))
 
 
@@ -1027,6 +1071,7 @@ def QG108(s: Any, p: Any, out: Any) -> None:
         qgpu_core_greedy_nanos = quantity(qgpu_core_greedy__)
         value = equal(qgpu_core_greedy_nanos, 0)
         if (value or lt(100, whole(qgpu_core_greedy_nanos))):
+            value_ = (1 if value else 100)
             out((
                 ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if has_qgpu_core_greedy else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')),
                 False,
@@ -1034,7 +1079,7 @@ def QG108(s: Any, p: Any, out: Any) -> None:
                 '1 to 100',
                 qgpu_core_greedy__,
                 [],
-                (say('write ', (text(1) if value else text(100))), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy'), (1 if value else 100)), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy'), (1 if value else 100)), )),
+                (say('write ', text(value_)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy'), value_), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy'), value_), )),
                 [*([qgpu_core_greedy_] if has_qgpu_core_greedy else [*[qgpu_core_greedy_], *[qgpu_core_greedy]]), *([qgpu_core_greedy_] if has_qgpu_core_greedy else [*[qgpu_core_greedy_], *[qgpu_core_greedy]])],
             ))
 
@@ -1102,6 +1147,8 @@ def QG041(s: Any, p: Any, out: Any) -> None:
         qgpu_memory__ = (qgpu_memory_ if (qgpu_memory_ is not None) else (qgpu_core_greedy if (qgpu_core_greedy is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')))
         qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_memory__)
         if lt(0, quantity(qgpu_core__)):
+            reads_1 = (([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if (qgpu_memory_ is not None) else [*([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]), *([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]])])
+            reads_2 = (([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else [*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *reads_1])
             out((
                 (((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (qgpu_core is not None) else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')) if has_qgpu_core else (((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (qgpu_memory is not None) else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')) if (qgpu_memory_ is not None) else ((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if (qgpu_core_greedy is not None) else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
                 True,
@@ -1110,7 +1157,7 @@ def QG041(s: Any, p: Any, out: Any) -> None:
                 qgpu_core__,
                 [],
                 None,
-                (([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else [*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *(([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if (qgpu_memory_ is not None) else [*([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]), *([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]])])]),
+                reads_2,
             ))
 
 
@@ -1156,16 +1203,17 @@ def QG045(s: Any, p: Any, out: Any) -> None:
 def QG036(s: Any, p: Any, out: Any) -> None:
     """qgpu-role-excess-verb"""
     self_ = s.value
-    metadata = get(self_, 'metadata')
-    name = get(metadata, 'name')
-    roles = get(FACTS['qgpu-roles'], 'roles', name)
     for rule_at, rule in located((*('self',), 'rules'), get(self_, 'rules')):
-        resources = get(rule, 'resources')
-        apiGroups = get(rule, 'apiGroups')
         for verb_at, verb in located((*rule_at, 'verbs'), get(rule, 'verbs')):
             if (not equal(verb, '*')):
+                metadata = get(self_, 'metadata')
+                resources = get(rule, 'resources')
+                apiGroups = get(rule, 'apiGroups')
+                name = get(metadata, 'name')
+                roles = get(FACTS['qgpu-roles'], 'roles', name)
                 value = [r for r in items(resources) if (any((member(get(g, 'group'), apiGroups) and member(r, get(g, 'resources'))) for g in items(roles)) and (not any((member(get(g, 'group'), apiGroups) and member(r, get(g, 'resources')) and (member(verb, get(g, 'verbs')) or member('*', get(g, 'verbs')))) for g in items(roles))))]
                 if lt(0, size(value)):
+                    reads_1 = [*[resources], *[because_ for r_at, r in located((*rule_at, 'resources'), resources) for because_ in [*[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]]]]], *[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]], *[*[*[verb], *[get(g, 'verbs')]], *[get(g, 'verbs')]]]]]]]]
                     out((
                         verb_at,
                         False,
@@ -1174,7 +1222,7 @@ def QG036(s: Any, p: Any, out: Any) -> None:
                         verb,
                         [],
                         None,
-                        [*[verb], *[*[resources], *[because_ for r_at, r in located((*rule_at, 'resources'), resources) for because_ in [*[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]]]]], *[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]], *[*[*[verb], *[get(g, 'verbs')]], *[get(g, 'verbs')]]]]]]]]],
+                        [*[verb], *reads_1],
                     ))
 
 
@@ -1198,16 +1246,16 @@ def QG109(s: Any, p: Any, out: Any) -> None:
                             resource,
                             [],
                             None,
-                            [*[*[apiGroups], *[because_ for g_at, g in located((*rule_at, 'apiGroups'), apiGroups) for because_ in [*[g], *[get(FACTS['qgpu-roles'], 'misspelt')]]]], *[*[roles], *[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in ([*[get(g, 'group')], *[apiGroups]] if not member(get(g, 'group'), apiGroups) else [*[resource], *[get(g, 'resources')]])]]]],
+                            [*[*[apiGroups], *[because_ for g_at, g in located((*rule_at, 'apiGroups'), apiGroups) for because_ in [*[g], *[get(FACTS['qgpu-roles'], 'misspelt')]]]], *[*[roles], *[*[apiGroups], *[resource]]]],
                         ))
 
 
 def QG110(s: Any, p: Any, out: Any) -> None:
     """qgpu-role-group-unknown"""
     self_ = s.value
-    misspelt = get(FACTS['qgpu-roles'], 'misspelt')
     for rule_at, rule in located((*('self',), 'rules'), get(self_, 'rules')):
         for group_at, group in located((*rule_at, 'apiGroups'), get(rule, 'apiGroups')):
+            misspelt = get(FACTS['qgpu-roles'], 'misspelt')
             misspelt_ = get(misspelt, group)
             if (misspelt_ is not None):
                 out((
@@ -1229,15 +1277,16 @@ def QG037(s: Any, p: Any, out: Any) -> None:
         rules = get(self_, 'rules')
         if is_type(rules, 'list'):
             metadata = get(self_, 'metadata')
-            misspelt = get(FACTS['qgpu-roles'], 'misspelt')
             name = get(metadata, 'name')
             for need_at, need in located((*('self',), 'roles', name), get(FACTS['qgpu-roles'], 'roles', name)):
                 if (not (get(need, 'retired') is not None)):
-                    verbs = get(need, 'verbs')
-                    group = get(need, 'group')
                     for resource_at, resource in located((*need_at, 'resources'), get(need, 'resources')):
+                        verbs = get(need, 'verbs')
+                        group = get(need, 'group')
+                        misspelt = get(FACTS['qgpu-roles'], 'misspelt')
                         value = [v for v in items(verbs) if (not any(((member(group, get(r, 'apiGroups')) or member('*', get(r, 'apiGroups')) or any(equal(get(misspelt, g), group) for g in items(get(r, 'apiGroups')))) and (member(resource, get(r, 'resources')) or member('*', get(r, 'resources'))) and (member(v, get(r, 'verbs')) or member('*', get(r, 'verbs')))) for r in items(rules)))]
                         if lt(0, size(value)):
+                            reads_1 = [*[verbs], *[because_ for v_at, v in located((*need_at, 'verbs'), verbs) for because_ in [*[rules], *[because_ for r_at, r in located((*('self',), 'rules'), rules) for because_ in [*[*[*[group], *[get(r, 'apiGroups')]], *[get(r, 'apiGroups')], *[*[get(r, 'apiGroups')], *[because_ for g_at, g in located((*r_at, 'apiGroups'), get(r, 'apiGroups')) for because_ in [*[get(misspelt, g)], *[group]]]]], *[*[*[resource], *[get(r, 'resources')]], *[get(r, 'resources')]], *[*[*[v], *[get(r, 'verbs')]], *[get(r, 'verbs')]]]]]]]
                             out((
                                 (*('self',), 'rules'),
                                 True,
@@ -1246,22 +1295,23 @@ def QG037(s: Any, p: Any, out: Any) -> None:
                                 'no rule',
                                 [],
                                 None,
-                                [*[*[get(self_, 'aggregationRule')], *[rules], *[get(need, 'retired')]], *[*[verbs], *[because_ for v_at, v in located((*need_at, 'verbs'), verbs) for because_ in [*[rules], *[because_ for r_at, r in located((*('self',), 'rules'), rules) for because_ in [*[*[*[group], *[get(r, 'apiGroups')]], *[get(r, 'apiGroups')], *[*[get(r, 'apiGroups')], *[because_ for g_at, g in located((*r_at, 'apiGroups'), get(r, 'apiGroups')) for because_ in [*[get(misspelt, g)], *[group]]]]], *[*[*[resource], *[get(r, 'resources')]], *[get(r, 'resources')]], *[*[*[v], *[get(r, 'verbs')]], *[get(r, 'verbs')]]]]]]]],
+                                [*[*[get(self_, 'aggregationRule')], *[rules], *[get(need, 'retired')]], *reads_1],
                             ))
 
 
 def QG039(s: Any, p: Any, out: Any) -> None:
     """qgpu-role-wildcard"""
     self_ = s.value
-    metadata = get(self_, 'metadata')
-    name = get(metadata, 'name')
     for rule_at, rule in located((*('self',), 'rules'), get(self_, 'rules')):
         if member('', get(rule, 'apiGroups')):
+            metadata = get(self_, 'metadata')
             resources = get(rule, 'resources')
+            name = get(metadata, 'name')
             value = [g for g in items(get(FACTS['qgpu-roles'], 'roles', name)) if (equal(get(g, 'group'), '') and any(member(r, resources) for r in items(get(g, 'resources'))))]
             if lt(0, size(value)):
                 for verb_at, verb in located((*rule_at, 'verbs'), get(rule, 'verbs')):
                     if equal(verb, '*'):
+                        reads_1 = [*[get(FACTS['qgpu-roles'], 'roles', name)], *[because_ for g_at, g in located((*('self',), 'roles', name), get(FACTS['qgpu-roles'], 'roles', name)) for because_ in [*[get(g, 'group')], *[*[get(g, 'resources')], *[because_ for r_at, r in located((*g_at, 'resources'), get(g, 'resources')) for because_ in [*[r], *[resources]]]]]]]
                         out((
                             verb_at,
                             False,
@@ -1270,7 +1320,7 @@ def QG039(s: Any, p: Any, out: Any) -> None:
                             verb,
                             [],
                             None,
-                            [*[*[get(rule, 'apiGroups')], *[*[get(FACTS['qgpu-roles'], 'roles', name)], *[because_ for g_at, g in located((*('self',), 'roles', name), get(FACTS['qgpu-roles'], 'roles', name)) for because_ in [*[get(g, 'group')], *[*[get(g, 'resources')], *[because_ for r_at, r in located((*g_at, 'resources'), get(g, 'resources')) for because_ in [*[r], *[resources]]]]]]]], *[verb]],
+                            [*[*[get(rule, 'apiGroups')], *reads_1], *[verb]],
                         ))
 
 

@@ -47,6 +47,8 @@ def TF003(s: Any, p: Any, out: Any) -> None:
     if is_type(enabled, 'text'):
         if (enabled is not None):
             if (not member(enabled, ('true', 'false'))):
+                value = member(lower(enabled), ('false', 'no', 'n', 'off', '0', 'disabled'))
+                value_ = ('false' if value else 'true')
                 out((
                     (*('pod',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'),
                     False,
@@ -54,7 +56,7 @@ def TF003(s: Any, p: Any, out: Any) -> None:
                     say('one of ', text(('true', 'false'))),
                     enabled,
                     [],
-                    (say('write it as ', ('false' if member(lower(enabled), ('false', 'no', 'n', 'off', '0', 'disabled')) else 'true')), False, (('set', (*('pod',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'), ('false' if member(lower(enabled), ('false', 'no', 'n', 'off', '0', 'disabled')) else 'true')), )),
+                    (say('write it as ', text(value_)), False, (('set', (*('pod',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'), value_), )),
                     [*[enabled], *[*[enabled], *[enabled]]],
                 ))
 
@@ -96,6 +98,8 @@ def TF402(s: Any, p: Any, out: Any) -> None:
             if (not (get(metadata_, 'labels', 'tensor-fusion.ai/enabled') is not None)):
                 if (not (get(template, 'labels') is not None)):
                     if (not any((get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None) for t in items(tasks))):
+                        reads_1 = [*[get(metadata, 'annotations')], *[because_ for a_at, a in located((*('self',), 'metadata', 'annotations'), get(metadata, 'annotations')) for because_ in ([] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(metadata_, 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(tasks)))) else [*[get(metadata_, 'annotations')], *[get(template, 'annotations')], *[*[tasks], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'template', 'metadata', 'annotations')]]]])]]
+                        reads_2 = [*reads_1, *[because_ for k_at, k in [((a_at if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(metadata_, 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(tasks)))) else ('self',)), (a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(metadata_, 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(tasks)))) else None)) for a_at, a in located((*('self',), 'metadata', 'annotations'), get(metadata, 'annotations'))] for because_ in [k]]]
                         out((
                             (*('self',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'),
                             True,
@@ -104,17 +108,17 @@ def TF402(s: Any, p: Any, out: Any) -> None:
                             'a label of the owner',
                             [],
                             ('move the label to the metadata of the Pod template', False, ()),
-                            [*[*[*[get(metadata, 'annotations')], *[because_ for a_at, a in located((*('self',), 'metadata', 'annotations'), get(metadata, 'annotations')) for because_ in ([] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(metadata_, 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(tasks)))) else [*[get(metadata_, 'annotations')], *[get(template, 'annotations')], *[*[tasks], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'template', 'metadata', 'annotations')]]]])]], *[because_ for k_at, k in [((a_at if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(metadata_, 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(tasks)))) else ('self',)), (a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(metadata_, 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(tasks)))) else None)) for a_at, a in located((*('self',), 'metadata', 'annotations'), get(metadata, 'annotations'))] for because_ in [k]]], *[*[enabled], *[get(metadata_, 'labels', 'tensor-fusion.ai/enabled')], *[get(template, 'labels')], *[*[tasks], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled')]]]]],
+                            [*reads_2, *[*[enabled], *[get(metadata_, 'labels', 'tensor-fusion.ai/enabled')], *[get(template, 'labels')], *[*[tasks], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled')]]]]],
                         ))
 
 
 def TF403(s: Any, p: Any, out: Any) -> None:
     """metadata-directly-under-template"""
     self_ = s.value
-    spec = get(self_, 'spec')
-    spec_ = get(spec, 'jobTemplate', 'spec')
-    template = get((spec_ if (spec_ is not None) else spec), 'template')
     for part_at, part in located(('self',), ('labels', 'annotations')):
+        spec = get(self_, 'spec')
+        spec_ = get(spec, 'jobTemplate', 'spec')
+        template = get((spec_ if (spec_ is not None) else spec), 'template')
         template__ = get(template, part)
         if any(starts(v_at[-1], 'tensor-fusion.ai/') for v_at, v in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'template', part), template__)):
             out((
@@ -140,6 +144,8 @@ def TF005(s: Any, p: Any, out: Any) -> None:
     value = [(a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None) for a_at, a in located((*('self',), 'metadata', 'annotations'), annotations)]
     value_ = [k for k in value if (k is not None)]
     if lt(0, size(value_)):
+        reads_1 = [*[annotations], *[because_ for a_at, a in located((*('self',), 'metadata', 'annotations'), annotations) for because_ in ([] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else [*[get(template, 'metadata', 'annotations')], *[get(template, 'annotations')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'annotations')]]]])]]
+        reads_2 = [*reads_1, *[because_ for k_at, k in [((a_at if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else ('self',)), (a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None)) for a_at, a in located((*('self',), 'metadata', 'annotations'), annotations)] for because_ in [k]]]
         out((
             (*('self',), 'metadata', 'annotations', get(value_, 0)),
             True,
@@ -148,7 +154,7 @@ def TF005(s: Any, p: Any, out: Any) -> None:
             'metadata.annotations of the owner',
             [],
             ('move them to the metadata of the Pod template', False, ()),
-            [*[*[annotations], *[because_ for a_at, a in located((*('self',), 'metadata', 'annotations'), annotations) for because_ in ([] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else [*[get(template, 'metadata', 'annotations')], *[get(template, 'annotations')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'annotations')]]]])]], *[because_ for k_at, k in [((a_at if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else ('self',)), (a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None)) for a_at, a in located((*('self',), 'metadata', 'annotations'), annotations)] for because_ in [k]]],
+            reads_2,
         ))
 
 
@@ -163,6 +169,8 @@ def TF404(s: Any, p: Any, out: Any) -> None:
     value = [(a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None) for a_at, a in located((*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations'), annotations)]
     value_ = [k for k in value if (k is not None)]
     if lt(0, size(value_)):
+        reads_1 = [*[annotations], *[because_ for a_at, a in located((*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations'), annotations) for because_ in ([] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else [*[get(spec__, 'template', 'metadata', 'annotations')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'annotations')]]]])]]
+        reads_2 = [*reads_1, *[because_ for k_at, k in [((a_at if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else ('self',)), (a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None)) for a_at, a in located((*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations'), annotations)] for because_ in [k]]]
         out((
             (*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations', get(value_, 0)),
             True,
@@ -171,7 +179,7 @@ def TF404(s: Any, p: Any, out: Any) -> None:
             'spec.jobTemplate.metadata.annotations',
             [],
             ('move them to spec.jobTemplate.spec.template.metadata', False, ()),
-            [*[*[annotations], *[because_ for a_at, a in located((*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations'), annotations) for because_ in ([] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else [*[get(spec__, 'template', 'metadata', 'annotations')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'annotations')]]]])]], *[because_ for k_at, k in [((a_at if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else ('self',)), (a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None)) for a_at, a in located((*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations'), annotations)] for because_ in [k]]],
+            reads_2,
         ))
 
 
@@ -273,8 +281,8 @@ def TF008(s: Any, p: Any, out: Any) -> None:
     object_ = s.object
     metadata = get(pod_, 'metadata')
     if (not ((get(metadata, 'ownerReferences') is not None) or (get(metadata, 'labels', 'tensor-fusion.ai/component') is not None) or (get(object_, 'metadata', 'uid') is not None))):
-        annotations = get(metadata, 'annotations')
         for k_at, k in located((*('self',), 'placements'), get(FACTS['tensor-fusion-keys'], 'placements')):
+            annotations = get(metadata, 'annotations')
             annotations_ = get(annotations, k)
             if (annotations_ is not None):
                 out((
@@ -1301,8 +1309,8 @@ def TF412(s: Any, p: Any, out: Any) -> None:
 def TF413(s: Any, p: Any, out: Any) -> None:
     """key-never-read"""
     pod_ = s.pod
-    annotations = get(pod_, 'metadata', 'annotations')
     for instead_at, instead in located((*('self',), 'never_read'), get(FACTS['tensor-fusion-keys'], 'never_read')):
+        annotations = get(pod_, 'metadata', 'annotations')
         annotations_at_key = get(annotations, instead_at[-1])
         if (annotations_at_key is not None):
             out((
@@ -1320,8 +1328,8 @@ def TF413(s: Any, p: Any, out: Any) -> None:
 def TF010(s: Any, p: Any, out: Any) -> None:
     """two-spellings-of-one-setting"""
     pod_ = s.pod
-    annotations = get(pod_, 'metadata', 'annotations')
     for newer_at, newer in located((*('self',), 'renamed'), get(FACTS['tensor-fusion-keys'], 'renamed')):
+        annotations = get(pod_, 'metadata', 'annotations')
         annotations_at_key = get(annotations, newer_at[-1])
         if (annotations_at_key is not None):
             annotations_ = get(annotations, newer)
@@ -1341,11 +1349,12 @@ def TF010(s: Any, p: Any, out: Any) -> None:
 def TF011(s: Any, p: Any, out: Any) -> None:
     """amount-malformed"""
     pod_ = s.pod
-    annotations = get(pod_, 'metadata', 'annotations')
     for k_at, k in located((*('self',), 'amounts'), get(FACTS['tensor-fusion-keys'], 'amounts')):
+        annotations = get(pod_, 'metadata', 'annotations')
         annotations_ = get(annotations, k)
         if is_type(annotations_, 'text'):
             if (not (quantity(annotations_) is not None)):
+                value = near_quantity(annotations_)
                 out((
                     (*('pod',), 'metadata', 'annotations', k),
                     False,
@@ -1353,7 +1362,7 @@ def TF011(s: Any, p: Any, out: Any) -> None:
                     say('a quantity such as ', ('4Gi' if contains(k, 'vram') else '10'), ': digits, then at most one of k M G T P E, Ki Mi Gi Ti Pi Ei, without blanks or B'),
                     annotations_,
                     [],
-                    (say('write ', text(near_quantity(annotations_))), True, (('set', (*('pod',), 'metadata', 'annotations', k), near_quantity(annotations_)), )),
+                    (say('write ', text(value)), True, (('set', (*('pod',), 'metadata', 'annotations', k), value), )),
                     [*[annotations_], *[annotations_]],
                 ))
 
@@ -1361,11 +1370,11 @@ def TF011(s: Any, p: Any, out: Any) -> None:
 def TF012(s: Any, p: Any, out: Any) -> None:
     """amount-zero-or-negative"""
     pod_ = s.pod
-    annotations = get(pod_, 'metadata', 'annotations')
-    compute_percent_request = get(annotations, 'tensor-fusion.ai/compute-percent-request')
     for k_at, k in located((*('self',), 'amounts'), get(FACTS['tensor-fusion-keys'], 'amounts')):
+        annotations = get(pod_, 'metadata', 'annotations')
         annotations_ = get(annotations, k)
         if is_type(annotations_, 'text'):
+            compute_percent_request = get(annotations, 'tensor-fusion.ai/compute-percent-request')
             annotations_nanos = quantity(annotations_)
             if (not (le(0, annotations_nanos) and (equal(get(annotations, 'tensor-fusion.ai/isolation'), 'shared') or (contains(k, '/tflops-') and lt(0, quantity((compute_percent_request if (compute_percent_request is not None) else get(annotations, 'tensor-fusion.ai/compute-percent-limit')))))))):
                 if le(annotations_nanos, 0):
@@ -1391,14 +1400,18 @@ def TF013(s: Any, p: Any, out: Any) -> None:
         effective_tflops_limit_nanos = quantity(effective_tflops_limit)
         if lt(effective_tflops_limit_nanos, quantity(effective_tflops_request)):
             if lt(0, effective_tflops_limit_nanos):
+                source_of_tflops_request = s.source('tflops-request')
+                value = equal(source_of_tflops_request, 'annotation')
+                effective_tflops_request_ = (effective_tflops_request if value else effective_tflops_limit)
+                effective_tflops_limit_ = (effective_tflops_limit if value else effective_tflops_request)
                 out((
-                    (('effective', 'tflops-request') if equal(s.source('tflops-request'), 'annotation') else ('effective', 'tflops-limit')),
+                    (('effective', 'tflops-request') if value else ('effective', 'tflops-limit')),
                     False,
-                    say('the tflops request ', text(effective_tflops_request), ' (', text(s.source('tflops-request')), ') is above the limit ', text(effective_tflops_limit), ' (', text(s.source('tflops-limit')), ')'),
+                    say('the tflops request ', text(effective_tflops_request), ' (', text(source_of_tflops_request), ') is above the limit ', text(effective_tflops_limit), ' (', text(s.source('tflops-limit')), ')'),
                     say('a request of at most ', text(effective_tflops_limit), ', or a limit of at least ', text(effective_tflops_request)),
-                    (effective_tflops_request if equal(s.source('tflops-request'), 'annotation') else effective_tflops_limit),
-                    [((('effective', 'tflops-limit') if equal(s.source('tflops-request'), 'annotation') else ('effective', 'tflops-request')), say(('the limit' if equal(s.source('tflops-request'), 'annotation') else 'the request'), ' is given here'))],
-                    (say('lower the request to ', text(effective_tflops_limit), ' or raise the limit to ', text(effective_tflops_request)), False, (('set', (('effective', 'tflops-request') if equal(s.source('tflops-request'), 'annotation') else ('effective', 'tflops-limit')), (effective_tflops_limit if equal(s.source('tflops-request'), 'annotation') else effective_tflops_request)), )),
+                    effective_tflops_request_,
+                    [((('effective', 'tflops-limit') if value else ('effective', 'tflops-request')), say(('the limit' if value else 'the request'), ' is given here'))],
+                    (say('lower the request to ', text(effective_tflops_limit), ' or raise the limit to ', text(effective_tflops_request)), False, (('set', (('effective', 'tflops-request') if value else ('effective', 'tflops-limit')), effective_tflops_limit_), )),
                     [*([get(annotations, 'tensor-fusion.ai/tflops-request')] if (get(annotations, 'tensor-fusion.ai/tflops-request') is not None) else [get(annotations, 'tensor-fusion.ai/tflops-limit')]), *[*[*[effective_tflops_request], *[effective_tflops_limit]], *[effective_tflops_limit]]],
                 ))
 
@@ -1413,14 +1426,18 @@ def TF414(s: Any, p: Any, out: Any) -> None:
         effective_vram_limit_nanos = quantity(effective_vram_limit)
         if lt(effective_vram_limit_nanos, quantity(effective_vram_request)):
             if lt(0, effective_vram_limit_nanos):
+                source_of_vram_request = s.source('vram-request')
+                value = equal(source_of_vram_request, 'annotation')
+                effective_vram_request_ = (effective_vram_request if value else effective_vram_limit)
+                effective_vram_limit_ = (effective_vram_limit if value else effective_vram_request)
                 out((
-                    (('effective', 'vram-request') if equal(s.source('vram-request'), 'annotation') else ('effective', 'vram-limit')),
+                    (('effective', 'vram-request') if value else ('effective', 'vram-limit')),
                     False,
-                    say('the vram request ', text(effective_vram_request), ' (', text(s.source('vram-request')), ') is above the limit ', text(effective_vram_limit), ' (', text(s.source('vram-limit')), ')'),
+                    say('the vram request ', text(effective_vram_request), ' (', text(source_of_vram_request), ') is above the limit ', text(effective_vram_limit), ' (', text(s.source('vram-limit')), ')'),
                     say('a request of at most ', text(effective_vram_limit), ', or a limit of at least ', text(effective_vram_request)),
-                    (effective_vram_request if equal(s.source('vram-request'), 'annotation') else effective_vram_limit),
-                    [((('effective', 'vram-limit') if equal(s.source('vram-request'), 'annotation') else ('effective', 'vram-request')), say(('the limit' if equal(s.source('vram-request'), 'annotation') else 'the request'), ' is given here'))],
-                    (say('lower the request to ', text(effective_vram_limit), ' or raise the limit to ', text(effective_vram_request)), False, (('set', (('effective', 'vram-request') if equal(s.source('vram-request'), 'annotation') else ('effective', 'vram-limit')), (effective_vram_limit if equal(s.source('vram-request'), 'annotation') else effective_vram_request)), )),
+                    effective_vram_request_,
+                    [((('effective', 'vram-limit') if value else ('effective', 'vram-request')), say(('the limit' if value else 'the request'), ' is given here'))],
+                    (say('lower the request to ', text(effective_vram_limit), ' or raise the limit to ', text(effective_vram_request)), False, (('set', (('effective', 'vram-request') if value else ('effective', 'vram-limit')), effective_vram_limit_), )),
                     [*([get(annotations, 'tensor-fusion.ai/vram-request')] if (get(annotations, 'tensor-fusion.ai/vram-request') is not None) else [get(annotations, 'tensor-fusion.ai/vram-limit')]), *[*[*[effective_vram_request], *[effective_vram_limit]], *[effective_vram_limit]]],
                 ))
 
@@ -1435,14 +1452,18 @@ def TF415(s: Any, p: Any, out: Any) -> None:
         effective_compute_percent_limit_nanos = quantity(effective_compute_percent_limit)
         if lt(effective_compute_percent_limit_nanos, quantity(effective_compute_percent_request)):
             if lt(0, effective_compute_percent_limit_nanos):
+                source_of_compute_percent_request = s.source('compute-percent-request')
+                value = equal(source_of_compute_percent_request, 'annotation')
+                effective_compute_percent_request_ = (effective_compute_percent_request if value else effective_compute_percent_limit)
+                effective_compute_percent_limit_ = (effective_compute_percent_limit if value else effective_compute_percent_request)
                 out((
-                    (('effective', 'compute-percent-request') if equal(s.source('compute-percent-request'), 'annotation') else ('effective', 'compute-percent-limit')),
+                    (('effective', 'compute-percent-request') if value else ('effective', 'compute-percent-limit')),
                     False,
-                    say('the compute-percent request ', text(effective_compute_percent_request), ' (', text(s.source('compute-percent-request')), ') is above the limit ', text(effective_compute_percent_limit), ' (', text(s.source('compute-percent-limit')), ')'),
+                    say('the compute-percent request ', text(effective_compute_percent_request), ' (', text(source_of_compute_percent_request), ') is above the limit ', text(effective_compute_percent_limit), ' (', text(s.source('compute-percent-limit')), ')'),
                     say('a request of at most ', text(effective_compute_percent_limit), ', or a limit of at least ', text(effective_compute_percent_request)),
-                    (effective_compute_percent_request if equal(s.source('compute-percent-request'), 'annotation') else effective_compute_percent_limit),
-                    [((('effective', 'compute-percent-limit') if equal(s.source('compute-percent-request'), 'annotation') else ('effective', 'compute-percent-request')), say(('the limit' if equal(s.source('compute-percent-request'), 'annotation') else 'the request'), ' is given here'))],
-                    (say('lower the request to ', text(effective_compute_percent_limit), ' or raise the limit to ', text(effective_compute_percent_request)), False, (('set', (('effective', 'compute-percent-request') if equal(s.source('compute-percent-request'), 'annotation') else ('effective', 'compute-percent-limit')), (effective_compute_percent_limit if equal(s.source('compute-percent-request'), 'annotation') else effective_compute_percent_request)), )),
+                    effective_compute_percent_request_,
+                    [((('effective', 'compute-percent-limit') if value else ('effective', 'compute-percent-request')), say(('the limit' if value else 'the request'), ' is given here'))],
+                    (say('lower the request to ', text(effective_compute_percent_limit), ' or raise the limit to ', text(effective_compute_percent_request)), False, (('set', (('effective', 'compute-percent-request') if value else ('effective', 'compute-percent-limit')), effective_compute_percent_limit_), )),
                     [*([get(annotations, 'tensor-fusion.ai/compute-percent-request')] if (get(annotations, 'tensor-fusion.ai/compute-percent-request') is not None) else [get(annotations, 'tensor-fusion.ai/compute-percent-limit')]), *[*[*[effective_compute_percent_request], *[effective_compute_percent_limit]], *[effective_compute_percent_limit]]],
                 ))
 
@@ -1451,9 +1472,9 @@ def TF416(s: Any, p: Any, out: Any) -> None:
     """profile-request-above-limit"""
     self_ = s.value
     resources = get(self_, 'spec', 'resources')
-    requests = get(resources, 'requests')
     for limit_at, limit in located((*('self',), 'spec', 'resources', 'limits'), get(resources, 'limits')):
         limit_nanos = quantity(limit)
+        requests = get(resources, 'requests')
         requests_at_key = get(requests, limit_at[-1])
         if lt(limit_nanos, quantity(requests_at_key)):
             if lt(0, limit_nanos):
@@ -1543,13 +1564,14 @@ def TF417(s: Any, p: Any, out: Any) -> None:
 def TF016(s: Any, p: Any, out: Any) -> None:
     """vram-too-small-to-be-meant"""
     pod_ = s.pod
-    annotations = get(pod_, 'metadata', 'annotations')
     for k_at, k in located((*('self',), 'vram'), get(FACTS['tensor-fusion-keys'], 'vram')):
+        annotations = get(pod_, 'metadata', 'annotations')
         annotations_ = get(annotations, k)
         if is_type(annotations_, 'text'):
             annotations_nanos = quantity(annotations_)
             if lt(0, annotations_nanos):
                 if (lt(annotations_nanos, 1048576000000000) or matches(annotations_, '.*[mun]')):
+                    annotations_number = integer(annotations_)
                     out((
                         (*('pod',), 'metadata', 'annotations', k),
                         False,
@@ -1557,7 +1579,7 @@ def TF016(s: Any, p: Any, out: Any) -> None:
                         'video memory with a unit, such as 4Gi',
                         annotations_,
                         [],
-                        (say(('add the unit Gi to the number if gibibytes are meant' if ((integer(annotations_) is not None) and le(integer(annotations_), 1024)) else 'write the amount in Mi or Gi')), False, ()),
+                        (say(('add the unit Gi to the number if gibibytes are meant' if ((annotations_number is not None) and le(annotations_number, 1024)) else 'write the amount in Mi or Gi')), False, ()),
                         [*[annotations_], *[annotations_], *[annotations_]],
                     ))
 
@@ -1565,8 +1587,8 @@ def TF016(s: Any, p: Any, out: Any) -> None:
 def TF418(s: Any, p: Any, out: Any) -> None:
     """vram-suspiciously-small"""
     pod_ = s.pod
-    annotations = get(pod_, 'metadata', 'annotations')
     for k_at, k in located((*('self',), 'vram'), get(FACTS['tensor-fusion-keys'], 'vram')):
+        annotations = get(pod_, 'metadata', 'annotations')
         annotations_ = get(annotations, k)
         if is_type(annotations_, 'text'):
             if (not matches(annotations_, '.*[mun]')):
@@ -1588,8 +1610,8 @@ def TF418(s: Any, p: Any, out: Any) -> None:
 def TF017(s: Any, p: Any, out: Any) -> None:
     """tflops-of-impossible-size"""
     pod_ = s.pod
-    annotations = get(pod_, 'metadata', 'annotations')
     for k_at, k in located((*('self',), 'tflops'), get(FACTS['tensor-fusion-keys'], 'tflops')):
+        annotations = get(pod_, 'metadata', 'annotations')
         annotations_ = get(annotations, k)
         if is_type(annotations_, 'text'):
             annotations_nanos = quantity(annotations_)
@@ -1609,8 +1631,8 @@ def TF017(s: Any, p: Any, out: Any) -> None:
 def TF419(s: Any, p: Any, out: Any) -> None:
     """tflops-above-every-card"""
     pod_ = s.pod
-    annotations = get(pod_, 'metadata', 'annotations')
     for k_at, k in located((*('self',), 'tflops'), get(FACTS['tensor-fusion-keys'], 'tflops')):
+        annotations = get(pod_, 'metadata', 'annotations')
         annotations_ = get(annotations, k)
         if is_type(annotations_, 'text'):
             if (not matches(annotations_, '.*[KMGTPE]i')):
@@ -1632,8 +1654,8 @@ def TF419(s: Any, p: Any, out: Any) -> None:
 def TF018(s: Any, p: Any, out: Any) -> None:
     """vram-above-every-card"""
     pod_ = s.pod
-    annotations = get(pod_, 'metadata', 'annotations')
     for k_at, k in located((*('self',), 'vram'), get(FACTS['tensor-fusion-keys'], 'vram')):
+        annotations = get(pod_, 'metadata', 'annotations')
         annotations_ = get(annotations, k)
         if is_type(annotations_, 'text'):
             if lt(quantity(p['maximumVram']), quantity(annotations_)):
@@ -1677,12 +1699,12 @@ def TF019(s: Any, p: Any, out: Any) -> None:
     """tflops-above-the-model"""
     pod_ = s.pod
     effective_gpu_model = s.effective('gpu-model')
-    annotations = get(pod_, 'metadata', 'annotations')
     for card_at, card in [(m_at, m) for m_at, m in located((*('self',), 'models'), get(FACTS['tensor-fusion-models'], 'models')) if matches(effective_gpu_model, get(m, 'pattern'))]:
-        tflops = get(card, 'tflops')
         for k_at, k in located((*('self',), 'tflops'), get(FACTS['tensor-fusion-keys'], 'tflops')):
+            annotations = get(pod_, 'metadata', 'annotations')
             annotations_ = get(annotations, k)
             if is_type(annotations_, 'text'):
+                tflops = get(card, 'tflops')
                 annotations_nanos = quantity(annotations_)
                 if lt(quantity(tflops), annotations_nanos):
                     if le(annotations_nanos, quantity(p['maximumTflops'])):
@@ -1701,8 +1723,8 @@ def TF019(s: Any, p: Any, out: Any) -> None:
 def TF020(s: Any, p: Any, out: Any) -> None:
     """tflops-and-percent-on-one-side"""
     pod_ = s.pod
-    annotations = get(pod_, 'metadata', 'annotations')
     for tflops_at, tflops in located((*('self',), 'sides'), get(FACTS['tensor-fusion-keys'], 'sides')):
+        annotations = get(pod_, 'metadata', 'annotations')
         annotations_ = get(annotations, tflops)
         if lt(0, quantity(annotations_)):
             annotations_at_key = get(annotations, tflops_at[-1])
@@ -1731,12 +1753,13 @@ def TF421(s: Any, p: Any, out: Any) -> None:
                 source_of_compute_percent_limit = s.source('compute-percent-limit')
                 value = equal(source_of_compute_percent_limit, 'profile')
                 if (not (value and equal(source_of_tflops_limit, 'profile'))):
+                    effective_tflops_limit_ = (effective_tflops_limit if value else effective_compute_percent_limit)
                     out((
                         (('effective', 'tflops-limit') if value else ('effective', 'compute-percent-limit')),
                         False,
                         say('the limit is ', text(effective_tflops_limit), ' TFLOPS (', text(source_of_tflops_limit), ') and ', text(effective_compute_percent_limit), ' percent (', text(source_of_compute_percent_limit), ') at once'),
                         'TFLOPS or percent as limit, from whatever source, not both',
-                        (effective_tflops_limit if value else effective_compute_percent_limit),
+                        effective_tflops_limit_,
                         [((('effective', 'compute-percent-limit') if value else ('effective', 'tflops-limit')), 'the other one comes from here')],
                         (say(('give tensor-fusion.ai/gpu-count, so that the native GPU limit no longer counts' if equal(source_of_compute_percent_limit, 'native-percent') else 'keep one of the two')), False, ()),
                         [*[get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu')], *[*[effective_compute_percent_limit], *[effective_tflops_limit], *([source_of_compute_percent_limit] if not value else [source_of_tflops_limit])]],
@@ -1832,8 +1855,8 @@ def TF424(s: Any, p: Any, out: Any) -> None:
 def TF021(s: Any, p: Any, out: Any) -> None:
     """compute-percent-above-100"""
     pod_ = s.pod
-    annotations = get(pod_, 'metadata', 'annotations')
     for k_at, k in located((*('self',), 'percent'), get(FACTS['tensor-fusion-keys'], 'percent')):
+        annotations = get(pod_, 'metadata', 'annotations')
         annotations_ = get(annotations, k)
         if is_type(annotations_, 'text'):
             if lt(100000000000, quantity(annotations_)):
@@ -1879,11 +1902,11 @@ def TF022(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     namespace = get(object_, 'metadata', 'namespace')
     if (namespace is not None):
-        annotations = get(pod_, 'metadata', 'annotations')
         for k_at, k in located((*('self',), 'percent'), get(FACTS['tensor-fusion-keys'], 'percent')):
+            annotations = get(pod_, 'metadata', 'annotations')
             annotations_ = get(annotations, k)
             if (quantity(annotations_) is not None):
-                for quota_at, quota in located(('self',), s.find_all('GPUResourceQuota')):
+                for quota_at, quota in s.located_all('GPUResourceQuota'):
                     metadata = get(quota, 'metadata')
                     if equal(get(metadata, 'namespace'), namespace):
                         single = get(quota, 'spec', 'single')
@@ -1918,6 +1941,7 @@ def TF023(s: Any, p: Any, out: Any) -> None:
                 if (tflops_request__ is not None):
                     if (not (s.effective('stated-vram-request') is not None)):
                         if (not (s.effective('stated-vram-limit') is not None)):
+                            reads_1 = ([tflops_request] if (tflops_request is not None) else [*[tflops_request], *([tflops_limit] if (tflops_limit is not None) else [*[tflops_limit], *[get(annotations, 'tensor-fusion.ai/compute-percent-request')]])])
                             out((
                                 (((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-request') if (tflops_request is not None) else ((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-limit') if (tflops_limit is not None) else (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-request'))) if has_tflops_request else (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-limit')),
                                 True,
@@ -1926,7 +1950,7 @@ def TF023(s: Any, p: Any, out: Any) -> None:
                                 None,
                                 [],
                                 ('add tensor-fusion.ai/vram-request and tensor-fusion.ai/vram-limit', False, ()),
-                                [*[*[isolation], *[isolation], *[annotations]], *[*(([tflops_request] if (tflops_request is not None) else [*[tflops_request], *([tflops_limit] if (tflops_limit is not None) else [*[tflops_limit], *[get(annotations, 'tensor-fusion.ai/compute-percent-request')]])]) if has_tflops_request else [*([tflops_request] if (tflops_request is not None) else [*[tflops_request], *([tflops_limit] if (tflops_limit is not None) else [*[tflops_limit], *[get(annotations, 'tensor-fusion.ai/compute-percent-request')]])]), *[compute_percent_limit]]), *[s.effective('stated-vram-request')], *[s.effective('stated-vram-limit')]]],
+                                [*[*[isolation], *[isolation], *[annotations]], *[*(reads_1 if has_tflops_request else [*reads_1, *[compute_percent_limit]]), *[s.effective('stated-vram-request')], *[s.effective('stated-vram-limit')]]],
                             ))
 
 
@@ -2022,6 +2046,7 @@ def TF428(s: Any, p: Any, out: Any) -> None:
                 if member(amount_at[-1], ('tflops', 'vram', 'compute')):
                     value = is_type(amount, 'number')
                     if ((value and (not (integer(amount) is not None))) or (is_type(amount, 'text') and (not (quantity(amount) is not None)))):
+                        value_ = near_quantity(amount)
                         out((
                             amount_at,
                             False,
@@ -2029,7 +2054,7 @@ def TF428(s: Any, p: Any, out: Any) -> None:
                             'a whole number, or a quantity in quotes such as "5.5" or 4Gi',
                             amount,
                             [],
-                            (say('write ', (text(amount) if value else text(near_quantity(amount))), (' in quotes' if value else '')), False, (('set', amount_at, (None if value else near_quantity(amount))), )),
+                            (say('write ', (text(amount) if value else text(value_)), (' in quotes' if value else '')), False, (('set', amount_at, (None if value else value_)), )),
                             [*[amount], *[amount]],
                         ))
 
@@ -2063,6 +2088,8 @@ def TF026(s: Any, p: Any, out: Any) -> None:
     if is_type(gpu_count, 'text'):
         if (gpu_count is not None):
             if (not matches(gpu_count, '[+-]?[0-9]+')):
+                gpu_count_nanos = quantity(trim(gpu_count))
+                gpu_count_number = whole(gpu_count_nanos)
                 out((
                     (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'),
                     False,
@@ -2070,7 +2097,7 @@ def TF026(s: Any, p: Any, out: Any) -> None:
                     'a whole number from 1 to 128 without unit, fraction or blanks',
                     gpu_count,
                     [],
-                    (say('write ', text(whole(quantity(trim(gpu_count))))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), (whole(quantity(trim(gpu_count))) if (le(1000000000, quantity(trim(gpu_count))) and le(quantity(trim(gpu_count)), 128000000000)) else None)), )),
+                    (say('write ', text(gpu_count_number)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), (gpu_count_number if (le(1000000000, gpu_count_nanos) and le(gpu_count_nanos, 128000000000)) else None)), )),
                     [*[gpu_count], *[*[gpu_count], *[gpu_count]]],
                 ))
 
@@ -2083,6 +2110,8 @@ def TF027(s: Any, p: Any, out: Any) -> None:
     if matches(gpu_count, '[+-]?[0-9]+'):
         gpu_count_number = integer(gpu_count)
         if (not (le(1, gpu_count_number) and le(gpu_count_number, 128))):
+            value = lt(128, gpu_count_number)
+            value_ = (128 if value else 1)
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'),
                 False,
@@ -2090,7 +2119,7 @@ def TF027(s: Any, p: Any, out: Any) -> None:
                 'a whole number from 1 to 128',
                 gpu_count,
                 [],
-                (say('write ', (text(128) if lt(128, gpu_count_number) else text(1))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), (128 if lt(128, gpu_count_number) else 1)), )),
+                (say('write ', text(value_)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), value_), )),
                 [*[gpu_count], *[gpu_count]],
             ))
 
@@ -2222,6 +2251,9 @@ def TF031(s: Any, p: Any, out: Any) -> None:
     if is_type(replicas, 'text'):
         replicas_number = integer(replicas)
         if (not (le(1, replicas_number) and le(replicas_number, 2147483647))):
+            replicas_ = get(object_, 'spec', 'replicas')
+            replicas__ = (replicas_ if (replicas_ is not None) else 1)
+            replicas_number_ = integer(replicas__)
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'),
                 False,
@@ -2229,7 +2261,7 @@ def TF031(s: Any, p: Any, out: Any) -> None:
                 'a whole number from 1 up, equal to the replicas of the owner',
                 replicas,
                 [],
-                (say('write ', text(integer((get(object_, 'spec', 'replicas') if (get(object_, 'spec', 'replicas') is not None) else 1)))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'), integer((get(object_, 'spec', 'replicas') if (get(object_, 'spec', 'replicas') is not None) else 1))), )),
+                (say('write ', text(replicas_number_)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'), replicas_number_), )),
                 [*[replicas], *[replicas]],
             ))
 
@@ -2360,6 +2392,7 @@ def TF432(s: Any, p: Any, out: Any) -> None:
                 value = lt(enabled_replicas_number, 0)
                 replicas_number = integer((replicas if (replicas is not None) else 1))
                 if (value or (member(get(template_, 'kind'), ('Deployment', 'StatefulSet', 'ReplicaSet', 'Rollout.argoproj.io')) and lt(replicas_number, enabled_replicas_number))):
+                    value_ = (0 if value else replicas_number)
                     out((
                         (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'),
                         False,
@@ -2367,7 +2400,7 @@ def TF432(s: Any, p: Any, out: Any) -> None:
                         'a number from 0 up to the replicas of the owner',
                         enabled_replicas,
                         [((*('object',), 'spec', 'replicas'), "the owner's replicas")],
-                        (say('write ', (text(0) if value else text(replicas_number)), ', or leave the annotation out to convert all Pods'), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'), (0 if value else replicas_number)), )),
+                        (say('write ', text(value_), ', or leave the annotation out to convert all Pods'), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'), value_), )),
                         [*[*[enabled_replicas], *[enabled_replicas], *[enabled_replicas]], *([enabled_replicas] if value else [*[get(template_, 'kind')], *[*[enabled_replicas], *([replicas] if (replicas is not None) else [replicas])]])],
                     ))
 
@@ -2401,6 +2434,7 @@ def TF062(s: Any, p: Any, out: Any) -> None:
     qos = get(annotations, 'tensor-fusion.ai/qos')
     if (qos is not None):
         if (not member(qos, ('low', 'medium', 'high', 'critical'))):
+            value = nearest(qos, ('low', 'medium', 'high', 'critical'))
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'),
                 False,
@@ -2408,6 +2442,6 @@ def TF062(s: Any, p: Any, out: Any) -> None:
                 say('one of ', text(('low', 'medium', 'high', 'critical'))),
                 qos,
                 [],
-                (say('write tensor-fusion.ai/qos as ', text(nearest(qos, ('low', 'medium', 'high', 'critical')))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'), nearest(qos, ('low', 'medium', 'high', 'critical'))), )),
+                (say('write tensor-fusion.ai/qos as ', text(value)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'), value), )),
                 [*[qos], *[qos]],
             ))

@@ -6,9 +6,48 @@ from gpuvet.values.graph import (
     cycles,
 )
 from gpuvet.values.total import (
-    add, contains, equal, get, integer, is_type, items, located, lower, lt, matches, member, nearest, place_of, say,
-    size, split, text, total,
+    add, contains, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member, nearest,
+    place_of, say, size, split, sub, text, total,
 )
+
+
+def _longest_78469d(s: Any) -> Any:
+    """longest"""
+    object_ = s.object
+    spec = get(object_, 'spec')
+    metadata = get(object_, 'metadata')
+    name = get(metadata, 'name')
+    value = equal(get(object_, 'kind'), 'CronJob')
+    has_name = (name is not None)
+    return largest([add(add(add(add(size((name if has_name else get(metadata, 'generateName'))), (11 if value else (0 if has_name else 5))), 2), (1 if lt(integer(t_at[-1]), 10) else (2 if lt(integer(t_at[-1]), 100) else 3))), (size(get(t, 'name')) if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else (8 if lt(integer(t_at[-1]), 10) else (9 if lt(integer(t_at[-1]), 100) else 10)))) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), get((get(spec, 'jobTemplate', 'spec') if value else spec), 'tasks'))])
+
+
+def _longest_78469d_because(s: Any, truth: bool) -> Any:
+    """longest"""
+    object_ = s.object
+    reads_1 = [*([get(object_, 'metadata', 'name')] if (get(object_, 'metadata', 'name') is not None) else [*[get(object_, 'metadata', 'name')], *[get(object_, 'metadata', 'generateName')]]), *([] if equal(get(object_, 'kind'), 'CronJob') else [*[get(object_, 'kind')], *([] if (get(object_, 'metadata', 'name') is not None) else [get(object_, 'metadata', 'name')])])]
+    reads_2 = [*[get((get(object_, 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else get(object_, 'spec')), 'tasks')], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), get((get(object_, 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else get(object_, 'spec')), 'tasks')) for because_ in [*[*reads_1, *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]]
+    return reads_2 if truth else reads_2
+
+
+def _real_c4813d(s: Any) -> Any:
+    """real"""
+    object_ = s.object
+    spec = get(object_, 'spec')
+    metadata = get(object_, 'metadata')
+    name = get(metadata, 'name')
+    value = equal(get(object_, 'kind'), 'CronJob')
+    has_name = (name is not None)
+    return largest([add(add(add(add(size((name if has_name else get(metadata, 'generateName'))), (11 if value else (0 if has_name else 5))), 2), (5 if lt(10000, integer(get(t, 'replicas'))) else (4 if lt(1000, integer(get(t, 'replicas'))) else (3 if lt(100, integer(get(t, 'replicas'))) else (2 if lt(10, integer(get(t, 'replicas'))) else 1))))), (size(get(t, 'name')) if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else (8 if lt(integer(t_at[-1]), 10) else (9 if lt(integer(t_at[-1]), 100) else 10)))) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), get((get(spec, 'jobTemplate', 'spec') if value else spec), 'tasks'))])
+
+
+def _real_c4813d_because(s: Any, truth: bool) -> Any:
+    """real"""
+    object_ = s.object
+    reads_1 = [*([get(object_, 'metadata', 'name')] if (get(object_, 'metadata', 'name') is not None) else [*[get(object_, 'metadata', 'name')], *[get(object_, 'metadata', 'generateName')]]), *([] if equal(get(object_, 'kind'), 'CronJob') else [*[get(object_, 'kind')], *([] if (get(object_, 'metadata', 'name') is not None) else [get(object_, 'metadata', 'name')])])]
+    reads_2 = [*[get((get(object_, 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else get(object_, 'spec')), 'tasks')], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), get((get(object_, 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else get(object_, 'spec')), 'tasks')) for because_ in [*[*reads_1, *([] if lt(10000, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(1000, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(100, integer(get(t, 'replicas'))) else [*[get(t, 'replicas')], *([] if lt(10, integer(get(t, 'replicas'))) else [get(t, 'replicas')])])])])], *([get(t, 'name')] if ((get(t, 'name') is not None) and (not equal(get(t, 'name'), ''))) else [*[*[get(t, 'name')], *[get(t, 'name')]], *([] if lt(integer(t_at[-1]), 10) else ([] if lt(integer(t_at[-1]), 100) else []))])]]]
+    return reads_2 if truth else reads_2
+
 
 
 def VJ096(s: Any, p: Any, out: Any) -> None:
@@ -22,6 +61,9 @@ def VJ096(s: Any, p: Any, out: Any) -> None:
         value = [integer(get(t, 'replicas')) for t in items(tasks)]
         value_ = total(value)
         if lt(value_, integer(minAvailable)):
+            value__ = lt(0, value_)
+            value___ = (value_ if value__ else None)
+            reads_1 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'replicas')]]]
             out((
                 (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'minAvailable'),
                 False,
@@ -29,8 +71,8 @@ def VJ096(s: Any, p: Any, out: Any) -> None:
                 say('at most ', text(value_), '; a task without replicas has none'),
                 minAvailable,
                 [],
-                (say('lower minAvailable to ', (text(value_) if lt(0, value_) else text(None)), ', or give the tasks more replicas'), False, (('set', (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'minAvailable'), (value_ if lt(0, value_) else None)), )),
-                [*[tasks], *[*[minAvailable], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'replicas')]]]]],
+                (say('lower minAvailable to ', text(value___), ', or give the tasks more replicas'), False, (('set', (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'minAvailable'), value___), )),
+                [*[tasks], *[*[minAvailable], *reads_1]],
             ))
 
 
@@ -46,6 +88,8 @@ def VJ105(s: Any, p: Any, out: Any) -> None:
             minAvailable = get(task, 'minAvailable')
             replicas_number_ = (replicas_number if has_replicas_number else 0)
             if lt(replicas_number_, integer(minAvailable)):
+                value = lt(0, replicas_number_)
+                replicas_number__ = (replicas_number_ if value else None)
                 out((
                     (*task_at, 'minAvailable'),
                     False,
@@ -53,7 +97,7 @@ def VJ105(s: Any, p: Any, out: Any) -> None:
                     say('at most ', text(replicas_number_)),
                     minAvailable,
                     [((*task_at, 'replicas'), say('replicas of the task: ', text(replicas_number_)))],
-                    (say('lower minAvailable to ', (text(replicas_number_) if lt(0, replicas_number_) else text(None)), ', or raise replicas'), False, (('set', (*task_at, 'minAvailable'), (replicas_number_ if lt(0, replicas_number_) else None)), )),
+                    (say('lower minAvailable to ', text(replicas_number__), ', or raise replicas'), False, (('set', (*task_at, 'minAvailable'), replicas_number__), )),
                     [*[replicas], *[*[minAvailable], *([replicas] if has_replicas_number else [replicas])]],
                 ))
 
@@ -131,6 +175,8 @@ def VJ109(s: Any, p: Any, out: Any) -> None:
                 value_ = lt(0, size(value))
                 value__ = [t for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) and matches(name, 'default(0|[1-9][0-9]{0,8})') and equal(integer(get(split(name, 'default'), 1)), integer(t_at[-1])))]
                 if (value_ or lt(0, size(value__))):
+                    reads_1 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[get(t, 'name')], *[get(t, 'name')]], *[name], *[get(split(name, 'default'), 1)]]]]
+                    reads_2 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[name]]]]
                     out((
                         (*task_at, 'name'),
                         False,
@@ -139,7 +185,7 @@ def VJ109(s: Any, p: Any, out: Any) -> None:
                         name,
                         [(((*place_of([(t_at, t) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (lt(integer(t_at[-1]), integer(task_at[-1])) and equal(get(t, 'name'), name))], 0), 'name') if value_ else place_of([(t_at, t) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) and matches(name, 'default(0|[1-9][0-9]{0,8})') and equal(integer(get(split(name, 'default'), 1)), integer(t_at[-1])))], 0)), say('the other ', text(name)))],
                         None,
-                        [*[*[name], *[name]], *([*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[name]]]] if value_ else [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[get(t, 'name')], *[get(t, 'name')]], *[name], *[get(split(name, 'default'), 1)]]]])],
+                        [*[*[name], *[name]], *(reads_2 if value_ else reads_1)],
                     ))
 
 
@@ -152,6 +198,7 @@ def VJ110(s: Any, p: Any, out: Any) -> None:
         if (not equal(name, '')):
             if (name is not None):
                 if ((not matches(name, '[a-z0-9]([-a-z0-9]*[a-z0-9])?')) or lt(63, size(name))):
+                    name_ = lower(name)
                     out((
                         (*task_at, 'name'),
                         False,
@@ -159,7 +206,7 @@ def VJ110(s: Any, p: Any, out: Any) -> None:
                         "a DNS label: lower-case letters, digits and '-', at most 63 characters",
                         name,
                         [],
-                        (say('write ', text(lower(name))), False, (('set', (*task_at, 'name'), (lower(name) if matches(lower(name), '[a-z0-9]([-a-z0-9]*[a-z0-9])?') else None)), )),
+                        (say('write ', text(name_)), False, (('set', (*task_at, 'name'), (name_ if matches(name_, '[a-z0-9]([-a-z0-9]*[a-z0-9])?') else None)), )),
                         [*[name], *[*[name], *[name]]],
                     ))
 
@@ -173,18 +220,43 @@ def VJ097(s: Any, p: Any, out: Any) -> None:
     tasks = get((get(jobTemplate, 'spec') if value else spec), 'tasks')
     for holder_at, holder in ([*[(h_at, h) for h_at, h in located((*('object',), 'spec', 'jobTemplate'), jobTemplate) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)] if value else [*[(h_at, h) for h_at, h in located(('object',), object_) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]):
         for policy_at, policy in located((*holder_at, 'policies'), get(holder, 'policies')):
-            exitCode = get(policy, 'exitCode')
-            has_exitCode = (exitCode is not None)
-            if equal(has_exitCode, lt(0, size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))]))):
+            events = get(policy, 'events')
+            if (not is_type(events, 'text')):
+                exitCode = get(policy, 'exitCode')
+                has_exitCode = (exitCode is not None)
+                if equal(has_exitCode, lt(0, size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(events)]))):
+                    out((
+                        ((*policy_at, 'exitCode') if has_exitCode else policy_at),
+                        False,
+                        say(('the policy has an event and an exitCode' if has_exitCode else 'the policy has neither an event nor an exitCode')),
+                        'either event (or events) or exitCode',
+                        None,
+                        [],
+                        (say(('make two policies of it' if has_exitCode else 'add the event that it is for')), False, ()),
+                        [*[events], *[*[exitCode], *[events]]],
+                    ))
+
+
+def VJ136(s: Any, p: Any, out: Any) -> None:
+    """events-not-a-list"""
+    object_ = s.object
+    spec = get(object_, 'spec')
+    jobTemplate = get(spec, 'jobTemplate')
+    value = equal(get(object_, 'kind'), 'CronJob')
+    tasks = get((get(jobTemplate, 'spec') if value else spec), 'tasks')
+    for holder_at, holder in ([*[(h_at, h) for h_at, h in located((*('object',), 'spec', 'jobTemplate'), jobTemplate) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)] if value else [*[(h_at, h) for h_at, h in located(('object',), object_) if equal(h_at[-1], 'spec')], *located((*((*('object',), 'spec', 'jobTemplate', 'spec') if value else (*('object',), 'spec')), 'tasks'), tasks)]):
+        for policy_at, policy in located((*holder_at, 'policies'), get(holder, 'policies')):
+            events = get(policy, 'events')
+            if is_type(events, 'text'):
                 out((
-                    ((*policy_at, 'exitCode') if has_exitCode else policy_at),
+                    (*policy_at, 'events'),
                     False,
-                    say(('the policy has an event and an exitCode' if has_exitCode else 'the policy has neither an event nor an exitCode')),
-                    'either event (or events) or exitCode',
-                    None,
+                    say('events is the text ', text(events), ', and must be a list'),
+                    say('events: [', text(events), '], or event: ', text(events)),
+                    events,
                     [],
-                    (say(('make two policies of it' if has_exitCode else 'add the event that it is for')), False, ()),
-                    [*[exitCode], *[get(policy, 'events')]],
+                    ('write event for a single one', False, (('rename', (*policy_at, 'events'), (None if (get(policy, 'event') is not None) else 'event')), )),
+                    [events],
                 ))
 
 
@@ -302,6 +374,7 @@ def VJ115(s: Any, p: Any, out: Any) -> None:
         for policy_at, policy in located((*holder_at, 'policies'), get(holder, 'policies')):
             for event_at, event in [*[(e_at, e) for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *located((*policy_at, 'events'), get(policy, 'events'))]:
                 if (not (member(event, ('*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', 'TaskFailed', 'JobUpdated')) or member(event, ('PodRunning', 'OutOfSync', 'CommandIssued')))):
+                    value_ = nearest(event, ('*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', 'TaskFailed', 'JobUpdated'))
                     out((
                         event_at,
                         False,
@@ -309,7 +382,7 @@ def VJ115(s: Any, p: Any, out: Any) -> None:
                         say('one of ', text(('*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', 'TaskFailed', 'JobUpdated'))),
                         event,
                         [],
-                        (say('write ', text(nearest(event, ('*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', 'TaskFailed', 'JobUpdated')))), False, (('set', event_at, nearest(event, ('*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', 'TaskFailed', 'JobUpdated'))), )),
+                        (say('write ', text(value_)), False, (('set', event_at, value_), )),
                         [*[event], *[event]],
                     ))
 
@@ -352,6 +425,7 @@ def VJ117(s: Any, p: Any, out: Any) -> None:
                     if (action is not None):
                         if (not equal(action, '')):
                             if (not member(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))):
+                                value_ = nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))
                                 out((
                                     (*policy_at, 'action'),
                                     False,
@@ -359,7 +433,7 @@ def VJ117(s: Any, p: Any, out: Any) -> None:
                                     say('one of ', text(('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))),
                                     action,
                                     [],
-                                    (say('write ', text(nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob')))), False, (('set', (*policy_at, 'action'), nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))), )),
+                                    (say('write ', text(value_)), False, (('set', (*policy_at, 'action'), value_), )),
                                     [*[*[get(policy, 'events')], *[get(policy, 'exitCode')], *[action], *[action]], *[action]],
                                 ))
 
@@ -405,6 +479,7 @@ def VJ119(s: Any, p: Any, out: Any) -> None:
                 if equal(size([*[e for e_at, e in located(policy_at, policy) if (equal(e_at[-1], 'event') and (not equal(e, '')))], *items(get(policy, 'events'))]), 0):
                     action = get(policy, 'action')
                     if (not member(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))):
+                        value_ = nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))
                         out((
                             (*policy_at, 'action'),
                             False,
@@ -412,7 +487,7 @@ def VJ119(s: Any, p: Any, out: Any) -> None:
                             say('one of ', text(('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))),
                             action,
                             [],
-                            (say('write ', text(nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob')))), False, (('set', (*policy_at, 'action'), nearest(action, ('AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'))), )),
+                            (say('write ', text(value_)), False, (('set', (*policy_at, 'action'), value_), )),
                             [*[*[get(policy, 'exitCode')], *[get(policy, 'events')]], *[action]],
                         ))
 
@@ -579,12 +654,12 @@ def VJ124(s: Any, p: Any, out: Any) -> None:
     object_ = s.object
     spec = get(object_, 'spec')
     spec__ = (get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec)
-    schedulerName_ = get(spec__, 'schedulerName')
     for task_at, task in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), get(spec__, 'tasks')):
         spec_ = get(task, 'template', 'spec')
         schedulerName = get(spec_, 'schedulerName')
         if (schedulerName is not None):
             if (not equal(schedulerName, '')):
+                schedulerName_ = get(spec__, 'schedulerName')
                 if (not equal(schedulerName, schedulerName_)):
                     if (not equal(schedulerName, 'volcano')):
                         out((
@@ -605,22 +680,21 @@ def VJ125(s: Any, p: Any, out: Any) -> None:
     template_ = s.template
     metadata = get(pod_, 'metadata')
     if equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true'):
-        annotations = get(metadata, 'annotations')
-        if (not equal(get(annotations, 'tensor-fusion.ai/gang-enabled'), 'true')):
+        if (not equal(get(metadata, 'annotations', 'tensor-fusion.ai/gang-enabled'), 'true')):
             scheduler = get(template_, 'scheduler')
             schedulerName = get(pod_, 'spec', 'schedulerName')
             if (equal(schedulerName, 'volcano') or ((not (schedulerName is not None)) and member(get(template_, 'kind'), ('Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh')) and equal((scheduler if (scheduler is not None) else 'volcano'), 'volcano'))):
-                is_local_gpu = get(annotations, 'tensor-fusion.ai/is-local-gpu')
-                if equal(is_local_gpu, 'true'):
+                effective_is_local_gpu = s.effective('is-local-gpu')
+                if equal(effective_is_local_gpu, 'true'):
                     out((
-                        (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu'),
+                        ('effective', 'is-local-gpu'),
                         False,
                         'local mode replaces scheduler volcano by tensor-fusion-scheduler, and the gang is lost',
                         "is-local-gpu 'false' (remote mode), or TensorFusion's own gang (gang-enabled 'true' with gang-min-members)",
-                        is_local_gpu,
+                        effective_is_local_gpu,
                         [],
                         ("use remote mode, or add tensor-fusion.ai/gang-enabled: 'true' and tensor-fusion.ai/gang-min-members", False, ()),
-                        [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[get(annotations, 'tensor-fusion.ai/gang-enabled')], *([schedulerName] if equal(schedulerName, 'volcano') else [*[schedulerName], *[get(template_, 'kind')], *([scheduler] if (scheduler is not None) else [scheduler])])], *[is_local_gpu]],
+                        [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[get(metadata, 'annotations', 'tensor-fusion.ai/gang-enabled')], *([schedulerName] if equal(schedulerName, 'volcano') else [*[schedulerName], *[get(template_, 'kind')], *([scheduler] if (scheduler is not None) else [scheduler])])], *[effective_is_local_gpu]],
                     ))
 
 
@@ -635,6 +709,7 @@ def VJ101(s: Any, p: Any, out: Any) -> None:
             if (not lt(0, integer(get(task, 'minAvailable')))):
                 replicas = get(task, 'replicas')
                 if (not (replicas is not None)):
+                    reads_1 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'replicas')]]]
                     out((
                         (*task_at, 'replicas'),
                         False,
@@ -643,7 +718,7 @@ def VJ101(s: Any, p: Any, out: Any) -> None:
                         replicas,
                         [],
                         ('add replicas: 1', False, ()),
-                        [*[*[*[get(spec_, 'minAvailable')], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'replicas')]]]], *[get(task, 'minAvailable')]], *[replicas]],
+                        [*[*[*[get(spec_, 'minAvailable')], *reads_1], *[get(task, 'minAvailable')]], *[replicas]],
                     ))
 
 
@@ -653,6 +728,7 @@ def VJ102(s: Any, p: Any, out: Any) -> None:
     spec = get(object_, 'spec')
     for plugin_at, plugin in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins'), get((get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec), 'plugins')):
         if (not (type(plugin_at[-1]) is str and plugin_at[-1] in {'ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'})):
+            value = nearest(plugin_at[-1], ('ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'))
             out((
                 plugin_at,
                 True,
@@ -660,7 +736,7 @@ def VJ102(s: Any, p: Any, out: Any) -> None:
                 say('one of ', text(('ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'))),
                 plugin_at[-1],
                 [],
-                (say('write ', text(nearest(plugin_at[-1], ('ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray')))), False, (('rename', plugin_at, nearest(plugin_at[-1], ('ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'))), )),
+                (say('write ', text(value)), False, (('rename', plugin_at, value), )),
                 [],
             ))
 
@@ -677,6 +753,8 @@ def VJ126(s: Any, p: Any, out: Any) -> None:
             mpi = get(plugins, 'mpi')
             value = any(matches(a, '--?master(=.*)?') for a in items(mpi))
             if equal(size([t for t in items(tasks) if (((not value) and equal(get(t, 'name'), 'master')) or any(((matches(a, '--?master=.*') and equal(get(split(a, '='), 1), get(t, 'name'))) or (matches(a, '--?master') and any((equal(integer(b_at[-1]), add(integer(a_at[-1]), 1)) and equal(b, get(t, 'name'))) for b_at, b in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi)))) for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi)))]), 0):
+                reads_1 = [*[mpi], *[because_ for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [a]]]
+                reads_2 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*reads_1, *[get(t, 'name')]], *[*[mpi], *[because_ for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [*[*[a], *[*[get(split(a, '='), 1)], *[get(t, 'name')]]], *[*[a], *[*[mpi], *[because_ for b_at, b in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [*[b], *[get(t, 'name')]]]]]]]]]]]
                 out((
                     (*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'),
                     False,
@@ -685,7 +763,7 @@ def VJ126(s: Any, p: Any, out: Any) -> None:
                     mpi,
                     [],
                     ("give the master's task in --master=NAME", False, ()),
-                    [*[*[plugins], *[tasks]], *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[*[mpi], *[because_ for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [a]]], *[get(t, 'name')]], *[*[mpi], *[because_ for a_at, a in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [*[*[a], *[*[get(split(a, '='), 1)], *[get(t, 'name')]]], *[*[a], *[*[mpi], *[because_ for b_at, b in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins', 'mpi'), mpi) for because_ in [*[b], *[get(t, 'name')]]]]]]]]]]]],
+                    [*[*[plugins], *[tasks]], *reads_2],
                 ))
 
 
@@ -721,6 +799,7 @@ def VJ128(s: Any, p: Any, out: Any) -> None:
             if (not equal(mountPath, '')):
                 value = [o for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'mountPath'), mountPath))]
                 if lt(0, size(value)):
+                    reads_1 = [*[volumes], *[because_ for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) for because_ in [*[get(o, 'mountPath')], *[mountPath]]]]
                     out((
                         (*volume_at, 'mountPath'),
                         False,
@@ -729,7 +808,7 @@ def VJ128(s: Any, p: Any, out: Any) -> None:
                         mountPath,
                         [((*place_of([(o_at, o) for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'mountPath'), mountPath))], 0), 'mountPath'), say('the other volume at ', text(mountPath)))],
                         None,
-                        [*[*[mountPath], *[mountPath]], *[*[volumes], *[because_ for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) for because_ in [*[get(o, 'mountPath')], *[mountPath]]]]],
+                        [*[*[mountPath], *[mountPath]], *reads_1],
                     ))
 
 
@@ -786,6 +865,7 @@ def VJ131(s: Any, p: Any, out: Any) -> None:
             if (not equal(volumeClaimName, '')):
                 value = [o for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'volumeClaimName'), volumeClaimName))]
                 if lt(0, size(value)):
+                    reads_1 = [*[volumes], *[because_ for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) for because_ in [*[get(o, 'volumeClaimName')], *[volumeClaimName]]]]
                     out((
                         (*volume_at, 'volumeClaimName'),
                         False,
@@ -794,7 +874,7 @@ def VJ131(s: Any, p: Any, out: Any) -> None:
                         volumeClaimName,
                         [((*place_of([(o_at, o) for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) if (lt(integer(o_at[-1]), integer(volume_at[-1])) and equal(get(o, 'volumeClaimName'), volumeClaimName))], 0), 'volumeClaimName'), say('the volume of ', text(volumeClaimName), ' that is mounted'))],
                         ('mount the claim at the second path in the templates themselves', False, ()),
-                        [*[*[volumeClaimName], *[volumeClaimName]], *[*[volumes], *[because_ for o_at, o in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'volumes'), volumes) for because_ in [*[get(o, 'volumeClaimName')], *[volumeClaimName]]]]],
+                        [*[*[volumeClaimName], *[volumeClaimName]], *reads_1],
                     ))
 
 
@@ -808,14 +888,16 @@ def VJ132(s: Any, p: Any, out: Any) -> None:
         for dependency_at, dependency in located((*task_at, 'dependsOn', 'name'), get(task, 'dependsOn', 'name')):
             if (not (matches(dependency, 'default[0-9]+') and any(((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) for t in items(tasks)))):
                 if (not any(equal(get(t, 'name'), dependency) for t in items(tasks))):
+                    value = [get(t, 'name') for t in items(tasks)]
+                    value_ = nearest(dependency, value)
                     out((
                         dependency_at,
                         False,
                         say('the task waits for ', text(dependency), ', and there is no such task'),
-                        say('one of ', text([get(t, 'name') for t in items(tasks)])),
+                        say('one of ', text(value)),
                         dependency,
                         [],
-                        (say('write ', text(nearest(dependency, [get(t, 'name') for t in items(tasks)]))), False, (('set', dependency_at, nearest(dependency, [get(t, 'name') for t in items(tasks)])), )),
+                        (say('write ', text(value_)), False, (('set', dependency_at, value_), )),
                         [*([dependency] if not matches(dependency, 'default[0-9]+') else [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[get(t, 'name')]]]]), *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[dependency]]]]],
                     ))
 
@@ -847,17 +929,98 @@ def VJ134(s: Any, p: Any, out: Any) -> None:
     spec = get(object_, 'spec')
     spec_ = (get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec)
     tasks = get(spec_, 'tasks')
-    value = cycles(tasks, 'name', ('dependsOn', 'name'))
     for node_at, node in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks):
         name = get(node, 'name')
+        value = cycles(tasks, 'name', ('dependsOn', 'name'))
         if member(name, value):
+            dependsOn = get(node, 'dependsOn')
+            name_ = get(dependsOn, 'name')
             out((
                 (*node_at, 'dependsOn', 'name'),
                 False,
                 say('tasks wait for each other: ', text(get(value, name))),
                 'an order in which each comes after those that it depends on',
-                get(node, 'dependsOn', 'name'),
+                name_,
                 [],
                 None,
                 [*[name], *[tasks]],
             ))
+
+
+def VJ103(s: Any, p: Any, out: Any) -> None:
+    """pod-names-too-long"""
+    object_ = s.object
+    metadata = get(object_, 'metadata')
+    name = get(metadata, 'name')
+    generateName = get(metadata, 'generateName')
+    has_name = (name is not None)
+    name_ = (name if has_name else generateName)
+    if (name_ is not None):
+        spec = get(object_, 'spec')
+        if (not any(lt(63, size(get(t, 'name'))) for t in items(get((get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec), 'tasks')))):
+            longest = s.once(_longest_78469d)
+            if lt(63, longest):
+                out((
+                    ((*('object',), 'metadata', 'name') if has_name else (*('object',), 'metadata', 'generateName')),
+                    False,
+                    say(text(name_), ' makes Pod names of ', text(longest), ' characters'),
+                    'at most 63 for the name of the Job, of the task and its place, as in JOB-TASK-0',
+                    name_,
+                    [],
+                    (say('shorten the name of the Job or of its longest task by ', text(sub(longest, 63))), False, ()),
+                    [*[*([name] if has_name else [*[name], *[generateName]]), *[*[get((get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec), 'tasks')], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), get((get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec), 'tasks')) for because_ in [get(t, 'name')]]]], *_longest_78469d_because(s, True)],
+                ))
+
+
+def VJ135(s: Any, p: Any, out: Any) -> None:
+    """host-names-too-long"""
+    object_ = s.object
+    metadata = get(object_, 'metadata')
+    name = get(metadata, 'name')
+    generateName = get(metadata, 'generateName')
+    has_name = (name is not None)
+    name_ = (name if has_name else generateName)
+    if (name_ is not None):
+        if le(s.once(_longest_78469d), 63):
+            spec = get(object_, 'spec')
+            plugins = get((get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec), 'plugins')
+            if (member('svc', plugins) or member('tensorflow', plugins) or member('mpi', plugins) or member('pytorch', plugins) or member('ray', plugins)):
+                real = s.once(_real_c4813d)
+                if lt(63, real):
+                    out((
+                        ((*('object',), 'metadata', 'name') if has_name else (*('object',), 'metadata', 'generateName')),
+                        False,
+                        say(text(name_), ' makes host names of ', text(real), ' characters for the last replicas'),
+                        'at most 63 for the name of the Job, of the task and the number of the replica',
+                        name_,
+                        [],
+                        (say('shorten the name of the Job or of its longest task by ', text(sub(real, 63))), False, ()),
+                        [*[*([name] if has_name else [*[name], *[generateName]]), *_longest_78469d_because(s, True), *[plugins]], *_real_c4813d_because(s, True)],
+                    ))
+
+
+def VJ104(s: Any, p: Any, out: Any) -> None:
+    """tasks-share-one-workload"""
+    object_ = s.object
+    spec = get(object_, 'spec')
+    spec_ = (get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec)
+    tasks = get(spec_, 'tasks')
+    for task_at, task in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks):
+        metadata = get(task, 'template', 'metadata')
+        if equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true'):
+            annotations = get(metadata, 'annotations')
+            if equal(get(annotations, 'tensor-fusion.ai/is-local-gpu'), 'false'):
+                metadata_ = get([t for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (lt(integer(t_at[-1]), integer(task_at[-1])) and equal(get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled'), 'true') and equal(get(t, 'template', 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu'), 'false'))], 0, 'template', 'metadata')
+                annotations_ = get(metadata_, 'annotations')
+                if (annotations_ is not None):
+                    if any((not equal(get(annotations, k), get(annotations_, k))) for k in items(('tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/workload-profile'))):
+                        out((
+                            (*task_at, 'template', 'metadata', 'annotations'),
+                            False,
+                            'this task and an earlier one ask TensorFusion for different resources, and share one workload',
+                            'the same TensorFusion resources in all remote tasks of a Job',
+                            None,
+                            [((*place_of([(t_at, t) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (lt(integer(t_at[-1]), integer(task_at[-1])) and equal(get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled'), 'true') and equal(get(t, 'template', 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu'), 'false'))], 0), 'template', 'metadata', 'annotations'), 'the earlier task')],
+                            ('give all remote tasks the same resources, or make a Job of each', False, ()),
+                            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[get(annotations, 'tensor-fusion.ai/is-local-gpu')], *[annotations_]], *[because_ for k_at, k in located(('self',), ('tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/workload-profile')) if (not equal(get(annotations, k), get(annotations_, k))) for because_ in [*[get(annotations, k)], *[get(annotations_, k)]]]],
+                        ))

@@ -137,7 +137,7 @@ class RuleText(_Model):
         scope = Scope(self.on, {}, frozenset())
         for name, text in {**definitions, **self.let}.items():
             try:
-                scope = scope._replace(definitions={**scope.definitions, name: parse(text, scope._replace(variables=frozenset(self.each)))})
+                scope = scope._replace(variables=frozenset(self.each)).define(name, text)._replace(variables=frozenset())
             except ExpressionError:
                 if name in self.let:
                     raise

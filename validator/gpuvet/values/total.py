@@ -40,7 +40,8 @@ def get(value: Any, *keys: Any) -> Any:
         elif kind is list and type(key) is int and 0 <= key < len(value):
             value = value[key]
         else:
-            return value if value is UNKNOWN else None
+            # What a template engine will put in here may hold anything.
+            return UNKNOWN if value is UNKNOWN or placeholder(value) else None
     return value
 
 
@@ -352,10 +353,16 @@ def text(value: Any) -> str:
             return str(value)
 
 
-def pod_sum(pod: Any, key: Any) -> int | None:
+def append(left: Any, right: Any) -> str | None:
+    """Two texts or whole numbers as one text."""
+    return f"{left}{right}" if type(left) in (str, int) and type(right) in (str, int) else None
+
+
+def pod_sum(pod: Any, key: Any, regular: list[int | None] | None = None) -> int | None:
     """Nanos of a resource key over a Pod as the scheduler counts it, limits standing in for absent requests; None when no
     container names the key. Containers and restartable init containers (sidecars) and overhead add up; an ordinary init
-    container counts with the sidecars before it, and the larger of both wins (k8s component-helpers PodRequests)."""
+    container counts with the sidecars before it, and the larger of both wins (k8s component-helpers PodRequests). `regular`: what
+    the regular containers ask for, in place of what stands there."""
     spec = get(pod, "spec")
     seen = False
     running = 0
@@ -368,8 +375,7 @@ def pod_sum(pod: Any, key: Any) -> int | None:
             starting = max(starting, running)
         else:
             starting = max(starting, running + (nanos or 0))
-    for container in items(get(spec, "containers")):
-        nanos = _asked(container, key)
+    for nanos in [_asked(container, key) for container in items(get(spec, "containers"))] if regular is None else regular:
         seen = seen or nanos is not None
         running += nanos or 0
     running += quantity(get(spec, "overhead", key)) or 0
@@ -382,15 +388,17 @@ def _asked(container: Any, key: Any) -> int | None:
 
 
 def pod_reads(pod: Any, key: Any) -> list[Any]:
-    """The values that `pod_sum` read."""
+    """The values that `pod_sum` read; one absent value when there is none. A malformed one makes the sum unknown: that it is
+    malformed is for another rule to say."""
     spec = get(pod, "spec")
-    return [
-        get(container, "resources", which, key)
+    found = [
+        value if placeholder(value) or quantity(value) is not None else UNKNOWN
         for name in ("initContainers", "containers")
         for container in items(get(spec, name))
         for which in ("limits", "requests")
-        if get(container, "resources", which, key) is not None
+        if (value := get(container, "resources", which, key)) is not None
     ]
+    return found or [None]
 
 
 def shown(nanos: Any) -> str:

@@ -4,4 +4,4 @@ from gpuvet.language.kinds import forbidden, graphs, names, pairs, values, versi
 from gpuvet.language.kinds import input as input_
 from gpuvet.language.kinds.base import KINDS, Kind
 
-__all__ = ["KINDS", "Kind", "forbidden", "input_", "names", "pairs", "values", "versions"]
+__all__ = ["KINDS", "Kind", "forbidden", "graphs", "input_", "names", "pairs", "values", "versions"]
