@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '590fe2d84810176b8f6c5630e2bafed4'
+SOURCE_DIGEST = 'edd22c886bc6bbd63cf3749aee9985d1'
 
 RULES = (
     RuleInfo(
@@ -5465,7 +5465,7 @@ RULES = (
         kind='forbidden',
         on='pod',
         sees='object',
-        keys=('tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/tflops-limit'),
+        keys=('tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/workload-profile'),
         kinds=(),
         names=(),
         images=(),

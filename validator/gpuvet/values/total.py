@@ -36,7 +36,7 @@ def get(value: Any, *keys: Any) -> Any:
     for key in keys:
         kind = type(value)
         if kind is dict:
-            value = value.get(key)
+            value = value.get(key) if type(key) is str else UNKNOWN if key is UNKNOWN else None
         elif kind is list and type(key) is int and 0 <= key < len(value):
             value = value[key]
         else:
@@ -92,7 +92,7 @@ def member(item: Any, of: Any) -> bool:
     """Whether an item stands in a list, or a key in a map."""
     kind = type(of)
     if kind is list or kind is tuple:
-        return any(equal(item, other) for other in of)
+        return item in of if type(item) is str else any(equal(item, other) for other in of)
     return kind is dict and type(item) is str and item in of
 
 

@@ -217,6 +217,8 @@ class _Printer:
                 return f"is_type({v(of)}, {name!r})"
             case ir.Equal(left, right):
                 return f"equal({v(left)}, {v(right)})"
+            case ir.Member(ir.KeyOf() as item, ir.Constant(value=tuple() as words)) if len(words) > 4 and set(map(type, words)) == {str}:
+                return f"(type({v(item)}) is str and {v(item)} in {{{', '.join(map(repr, words))}}})"
             case ir.Member(item, of):
                 return f"member({v(item)}, {v(of)})"
             case ir.Compare(op, left, right):
