@@ -355,7 +355,7 @@ def KM010(s: Any, p: Any, out: Any) -> None:
                             False,
                             'a MetaX sGPU needs koordinator.sh/gpu-core, which is missing',
                             'koordinator.sh/gpu-core, 1 to 100 percent of a card',
-                            (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(who, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                            None,
                             [],
                             None,
                             [*_sgpu_pod_6f575d_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu'), *(pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')))],
@@ -527,7 +527,7 @@ def KM105(s: Any, p: Any, out: Any) -> None:
                                 out((
                                     ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')),
                                     False,
-                                    say('koordinator.sh/gpu ', text(whole(s.pod_sum('koordinator.sh/gpu'))), ' stands beside other GPU keys that do not go with it', text((': it means gpu-memory-ratio too, which excludes gpu-memory' if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else ''))),
+                                    say('koordinator.sh/gpu ', text(whole(s.pod_sum('koordinator.sh/gpu'))), ' stands beside other GPU keys; ', text(('it means gpu-memory-ratio too, which excludes gpu-memory' if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else 'neither as they stand nor as the webhook rewrites them are they a legal set'))),
                                     'koordinator.sh/gpu alone, or gpu-core with one of gpu-memory and gpu-memory-ratio',
                                     (get(who, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu')),
                                     [((((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')) if ((get(other, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(other, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if ((get(other, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(other, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if ((get(other, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(other, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if ((get(other, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(other, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else (((*other_at, 'resources', 'limits', 'huawei.com/npu-core') if (get(other, 'resources', 'limits', 'huawei.com/npu-core') is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-core')) if ((get(other, 'resources', 'limits', 'huawei.com/npu-core') if (get(other, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(other, 'resources', 'requests', 'huawei.com/npu-core')) is not None) else (((*other_at, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(other, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-cpu')) if ((get(other, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(other, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(other, 'resources', 'requests', 'huawei.com/npu-cpu')) is not None) else ((*other_at, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(other, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-dvpp')))))))), 'another GPU key is asked for here')],
@@ -748,7 +748,7 @@ def KM018(s: Any, p: Any, out: Any) -> None:
                     False,
                     'metax-tech.com/sgpu stands alone; under koord-scheduler nothing says how much of a card it is',
                     'koordinator.sh/gpu.shared 1, koordinator.sh/gpu-core and koordinator.sh/gpu-memory beside it',
-                    (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(who, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                    None,
                     [],
                     None,
                     [*_sgpu_pod_6f575d_because(s, True), *[*pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')]],
@@ -770,7 +770,7 @@ def KM118(s: Any, p: Any, out: Any) -> None:
                                 False,
                                 "the sGPU has no koordinator.sh/gpu.shared; Koordinator's webhook has to put it in",
                                 'koordinator.sh/gpu.shared 1',
-                                (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(who, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                                None,
                                 [],
                                 None,
                                 [*_sgpu_pod_6f575d_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu'), *(pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')), *pod_reads(pod_, 'koordinator.sh/gpu-core')],
@@ -795,7 +795,7 @@ def KM119(s: Any, p: Any, out: Any) -> None:
                                     False,
                                     'a share of a MetaX card is asked for without metax-tech.com/sgpu',
                                     "metax-tech.com/sgpu 1 beside Koordinator's keys",
-                                    ((get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) else ((get(who, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory')))))),
+                                    None,
                                     [],
                                     None,
                                     [*([get(pod_, 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy')] if (get(pod_, 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy') is not None) else _metax_node_c0b944_because(s, True)), *pod_reads(pod_, 'metax-tech.com/sgpu'), *pod_reads(pod_, 'metax-tech.com/gpu'), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')]],
@@ -841,8 +841,8 @@ def KM020(s: Any, p: Any, out: Any) -> None:
             out((
                 (*('pod',), 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy'),
                 False,
-                say('sgpu-qos-policy is ', text(sgpu_qos_policy), ', which is none of the policies of MetaX sGPU', text((' (fs, be and bs are those of Tencent qGPU)' if member(lower(trim(sgpu_qos_policy)), ('fs', 'be', 'bs')) else ''))),
-                'one of fixed-share, best-effort, burst-share',
+                say('sgpu-qos-policy is ', text(sgpu_qos_policy), ', which is none of the policies of MetaX sGPU'),
+                say(text(('one of fixed-share, best-effort, burst-share (fs, be and bs are those of Tencent qGPU)' if member(lower(trim(sgpu_qos_policy)), ('fs', 'be', 'bs')) else 'one of fixed-share, best-effort, burst-share, spelt exactly so'))),
                 sgpu_qos_policy,
                 [],
                 (say('write ', text(('fixed-share' if equal(lower(trim(sgpu_qos_policy)), 'fs') else ('best-effort' if equal(lower(trim(sgpu_qos_policy)), 'be') else ('burst-share' if equal(lower(trim(sgpu_qos_policy)), 'bs') else nearest(sgpu_qos_policy, ('fixed-share', 'best-effort', 'burst-share'))))))), False, (('set', (*('pod',), 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy'), ('fixed-share' if equal(lower(trim(sgpu_qos_policy)), 'fs') else ('best-effort' if equal(lower(trim(sgpu_qos_policy)), 'be') else ('burst-share' if equal(lower(trim(sgpu_qos_policy)), 'bs') else nearest(sgpu_qos_policy, ('fixed-share', 'best-effort', 'burst-share')))))), )),
@@ -857,18 +857,19 @@ def KM021(s: Any, p: Any, out: Any) -> None:
     if s.once(_sgpu_pod_6f575d):
         if (not any((get(part, 'metax-tech.com/sgpu-qos-policy') is not None) for part in items(get(pod_, 'metadata')))):
             if (not any((get(part, 'metax-tech.com/sgpu-qos-policy') is not None) for part in items(get(object_, 'metadata')))):
-                spec = get(pod_, 'spec')
-                for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
-                    out((
-                        ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
-                        False,
-                        'the Pod asks for an sGPU and does not say how compute is shared',
-                        'the annotation metax-tech.com/sgpu-qos-policy, one of fixed-share, best-effort, burst-share',
-                        (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(who, 'resources', 'requests', 'metax-tech.com/sgpu')),
-                        [],
-                        None,
-                        [*_sgpu_pod_6f575d_because(s, True), *[*[get(pod_, 'metadata')], *[because_ for part_at, part in located((*('pod',), 'metadata'), get(pod_, 'metadata')) for because_ in [get(part, 'metax-tech.com/sgpu-qos-policy')]]], *[*[get(object_, 'metadata')], *[because_ for part_at, part in located((*('object',), 'metadata'), get(object_, 'metadata')) for because_ in [get(part, 'metax-tech.com/sgpu-qos-policy')]]]],
-                    ))
+                if (not (get(object_, 'spec', 'jobTemplate', 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy') is not None)):
+                    spec = get(pod_, 'spec')
+                    for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                        out((
+                            ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                            False,
+                            'the Pod asks for an sGPU and does not say how compute is shared',
+                            'the annotation metax-tech.com/sgpu-qos-policy, one of fixed-share, best-effort, burst-share',
+                            None,
+                            [],
+                            None,
+                            [*_sgpu_pod_6f575d_because(s, True), *[*[get(pod_, 'metadata')], *[because_ for part_at, part in located((*('pod',), 'metadata'), get(pod_, 'metadata')) for because_ in [get(part, 'metax-tech.com/sgpu-qos-policy')]]], *[*[get(object_, 'metadata')], *[because_ for part_at, part in located((*('object',), 'metadata'), get(object_, 'metadata')) for because_ in [get(part, 'metax-tech.com/sgpu-qos-policy')]]], *[get(object_, 'spec', 'jobTemplate', 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy')]],
+                        ))
 
 
 def KM022(s: Any, p: Any, out: Any) -> None:
@@ -1078,7 +1079,7 @@ def KM033(s: Any, p: Any, out: Any) -> None:
                         False,
                         'type is missing',
                         'type is given',
-                        condition,
+                        None,
                         [],
                         None,
                         [*[condition], *[get(condition, 'type')]],
@@ -1092,7 +1093,7 @@ def KM033(s: Any, p: Any, out: Any) -> None:
                         False,
                         'status is missing',
                         'status is given',
-                        condition,
+                        None,
                         [],
                         None,
                         [*[condition], *[get(condition, 'status')]],
@@ -1106,7 +1107,7 @@ def KM033(s: Any, p: Any, out: Any) -> None:
                         False,
                         'reason is missing',
                         'reason is given',
-                        condition,
+                        None,
                         [],
                         None,
                         [*[condition], *[get(condition, 'reason')]],
@@ -1120,7 +1121,7 @@ def KM033(s: Any, p: Any, out: Any) -> None:
                         False,
                         'message is missing',
                         'message is given',
-                        condition,
+                        None,
                         [],
                         None,
                         [*[condition], *[get(condition, 'message')]],
@@ -1134,7 +1135,7 @@ def KM033(s: Any, p: Any, out: Any) -> None:
                         False,
                         'lastTransitionTime is missing',
                         'lastTransitionTime is given',
-                        condition,
+                        None,
                         [],
                         None,
                         [*[condition], *[get(condition, 'lastTransitionTime')]],
@@ -1211,7 +1212,7 @@ def KM035(s: Any, p: Any, out: Any) -> None:
                     False,
                     'the device has no minor number',
                     'minor is given',
-                    device,
+                    None,
                     [],
                     None,
                     [*[device], *[get(device, 'minor')]],
@@ -1234,7 +1235,7 @@ def KM135(s: Any, p: Any, out: Any) -> None:
                             (*device_at, k),
                             False,
                             say('another ', text(type), ' of this node has the same ', text(k)),
-                            say('a ', text(k), ' of its own for each device of a type'),
+                            say('its own ', text(k), ' for each device of a type'),
                             device_,
                             [],
                             None,
@@ -1257,7 +1258,7 @@ def KM036(s: Any, p: Any, out: Any) -> None:
                         False,
                         say('health is ', text(('false' if has_health else 'missing, which means false')), ', and the condition Healthy is True'),
                         'health: true',
-                        (health if has_health else device),
+                        health,
                         [((*device_at, 'conditions'), 'the conditions say that it is healthy')],
                         ('set health to true', False, (('set', (*device_at, 'health'), (True if has_health else None)), )),
                         [*[*[device], *([health] if (not has_health) else [health])], *[*[conditions], *[because_ for c_at, c in located((*device_at, 'conditions'), conditions) if (equal(get(c, 'type'), 'Healthy') and equal(get(c, 'status'), 'True')) for because_ in [*[get(c, 'type')], *[get(c, 'status')]]]]],
@@ -1276,7 +1277,7 @@ def KM037(s: Any, p: Any, out: Any) -> None:
                     False,
                     'socketID is missing',
                     'socketID is given',
-                    topology,
+                    None,
                     [],
                     None,
                     [*[topology], *[get(topology, 'socketID')]],
@@ -1290,7 +1291,7 @@ def KM037(s: Any, p: Any, out: Any) -> None:
                     False,
                     'nodeID is missing',
                     'nodeID is given',
-                    topology,
+                    None,
                     [],
                     None,
                     [*[topology], *[get(topology, 'nodeID')]],
@@ -1304,7 +1305,7 @@ def KM037(s: Any, p: Any, out: Any) -> None:
                     False,
                     'pcieID is missing',
                     'pcieID is given',
-                    topology,
+                    None,
                     [],
                     None,
                     [*[topology], *[get(topology, 'pcieID')]],
@@ -1549,7 +1550,7 @@ def KM043(s: Any, p: Any, out: Any) -> None:
             out((
                 (*('object',), 'status', 'capacity', k),
                 False,
-                say(text(k), ' is ', text(capacity_number), text(('' if value else ', and gpu-core is another number'))),
+                say(text(k), ' is ', text(capacity_number), ', which is ', text(('no number of whole cards' if value else 'not the same as gpu-core'))),
                 '100 for each GPU of the node, the same for gpu.shared, gpu-core and gpu-memory-ratio',
                 capacity_,
                 [((*('object',), 'status', 'capacity', 'koordinator.sh/gpu-core'), 'gpu-core of the node')],
@@ -1577,7 +1578,7 @@ def KM144(s: Any, p: Any, out: Any) -> None:
                 out((
                     (*('object',), 'status', 'capacity', 'koordinator.sh/gpu-core'),
                     False,
-                    say('gpu-core is ', text(gpu_core_number), ', and the Device of the node shows ', text(value_), ' healthy GPUs'),
+                    say('gpu-core is ', text(gpu_core_number), ', and the Device of the node shows ', text(value_), ' as healthy'),
                     say(text(value__)),
                     gpu_core,
                     [((*('found', ('Device', get(object_, 'metadata', 'name'), None)), 'spec', 'devices'), 'the devices of the node')],
@@ -1647,7 +1648,7 @@ def KM047(s: Any, p: Any, out: Any) -> None:
                 False,
                 'version is missing',
                 'version is given',
-                data,
+                None,
                 [],
                 None,
                 [*[data], *[get(data, 'version')]],
@@ -1660,7 +1661,7 @@ def KM047(s: Any, p: Any, out: Any) -> None:
                 False,
                 'cluster-config is missing',
                 'cluster-config is given',
-                data,
+                None,
                 [],
                 None,
                 [*[data], *[get(data, 'cluster-config')]],
@@ -1673,7 +1674,7 @@ def KM047(s: Any, p: Any, out: Any) -> None:
                 False,
                 'nodes-config is missing',
                 'nodes-config is given',
-                data,
+                None,
                 [],
                 None,
                 [*[data], *[get(data, 'nodes-config')]],
@@ -1751,7 +1752,7 @@ def KM150(s: Any, p: Any, out: Any) -> None:
                 False,
                 'nodeName is missing',
                 'nodeName is given',
-                entry,
+                None,
                 [],
                 None,
                 [get(entry, 'nodeName')],
@@ -1763,7 +1764,7 @@ def KM150(s: Any, p: Any, out: Any) -> None:
                 False,
                 'mode is missing',
                 'mode is given',
-                entry,
+                None,
                 [],
                 None,
                 [get(entry, 'mode')],
@@ -1936,7 +1937,7 @@ def KM154(s: Any, p: Any, out: Any) -> None:
                 True,
                 'the configuration names a Koordinator older than 1.8.0, which knows no MetaX cards',
                 'Koordinator 1.8.0 or later',
-                (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(who, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                None,
                 [],
                 None,
                 _sgpu_pod_6f575d_because(s, True),
@@ -2026,7 +2027,7 @@ def KM030(s: Any, p: Any, out: Any) -> None:
                     (*hint_at, 'allocateStrategy'),
                     False,
                     say('allocateStrategy is ', text(allocateStrategy), ', which is none of the values it can have'),
-                    say('one of ', text(('ApplyForAll', 'RequestsAsCount', ''))),
+                    'one of ApplyForAll, RequestsAsCount, spelt exactly so',
                     allocateStrategy,
                     [],
                     (say('write allocateStrategy as ', text(nearest(allocateStrategy, ('ApplyForAll', 'RequestsAsCount', '')))), False, (('set', (*hint_at, 'allocateStrategy'), nearest(allocateStrategy, ('ApplyForAll', 'RequestsAsCount', ''))), )),
@@ -2045,7 +2046,7 @@ def KM130(s: Any, p: Any, out: Any) -> None:
                     (*hint_at, 'requiredTopologyScope'),
                     False,
                     say('requiredTopologyScope is ', text(requiredTopologyScope), ', which is none of the values it can have'),
-                    say('one of ', text(('Device', 'PCIe', 'NUMANode', 'Node', ''))),
+                    'one of Device, PCIe, NUMANode, Node, spelt exactly so',
                     requiredTopologyScope,
                     [],
                     (say('write requiredTopologyScope as ', text(nearest(requiredTopologyScope, ('Device', 'PCIe', 'NUMANode', 'Node', '')))), False, (('set', (*hint_at, 'requiredTopologyScope'), nearest(requiredTopologyScope, ('Device', 'PCIe', 'NUMANode', 'Node', ''))), )),
@@ -2064,7 +2065,7 @@ def KM131(s: Any, p: Any, out: Any) -> None:
                     (*hint_at, 'exclusivePolicy'),
                     False,
                     say('exclusivePolicy is ', text(exclusivePolicy), ', which is none of the values it can have'),
-                    say('one of ', text(('DeviceLevel', 'PCIeLevel', ''))),
+                    'one of DeviceLevel, PCIeLevel, spelt exactly so',
                     exclusivePolicy,
                     [],
                     (say('write exclusivePolicy as ', text(nearest(exclusivePolicy, ('DeviceLevel', 'PCIeLevel', '')))), False, (('set', (*hint_at, 'exclusivePolicy'), nearest(exclusivePolicy, ('DeviceLevel', 'PCIeLevel', ''))), )),
@@ -2083,7 +2084,7 @@ def KM132(s: Any, p: Any, out: Any) -> None:
                 (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-joint-allocate'), 'requiredScope'),
                 False,
                 say('requiredScope is ', text(requiredScope), ', which is none of the values it can have'),
-                say('one of ', text(('SamePCIe', ''))),
+                'SamePCIe, spelt exactly so',
                 requiredScope,
                 [],
                 (say('write requiredScope as ', text(nearest(requiredScope, ('SamePCIe', '')))), False, (('set', (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-joint-allocate'), 'requiredScope'), nearest(requiredScope, ('SamePCIe', ''))), )),
@@ -2102,7 +2103,7 @@ def KM136(s: Any, p: Any, out: Any) -> None:
                 (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partition-spec'), 'allocatePolicy'),
                 False,
                 say('allocatePolicy is ', text(allocatePolicy), ', which is none of the values it can have'),
-                say('one of ', text(('Restricted', 'BestEffort', ''))),
+                'one of Restricted, BestEffort, spelt exactly so',
                 allocatePolicy,
                 [],
                 (say('write allocatePolicy as ', text(nearest(allocatePolicy, ('Restricted', 'BestEffort', '')))), False, (('set', (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partition-spec'), 'allocatePolicy'), nearest(allocatePolicy, ('Restricted', 'BestEffort', ''))), )),
@@ -2236,3 +2237,99 @@ def KM062(s: Any, p: Any, out: Any) -> None:
                 None,
                 [*[gpu_isolation_provider], *(pod_reads(pod_, 'metax-tech.com/sgpu') if value else [gpu_isolation_provider])],
             ))
+
+
+def KM027(s: Any, p: Any, out: Any) -> None:
+    """init-container-without-gpu-shared"""
+    pod_ = s.pod
+    if s.once(_accepted_1b9a7f):
+        for who_at, who in located((*('pod',), 'spec', 'initContainers'), get(pod_, 'spec', 'initContainers')):
+            resources = get(who, 'resources')
+            requests = get(resources, 'requests')
+            limits = get(resources, 'limits')
+            gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
+            gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
+            gpu_core = get(limits, 'koordinator.sh/gpu-core')
+            gpu = get(limits, 'koordinator.sh/gpu')
+            gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
+            gpu_memory_ = (gpu_memory if (gpu_memory is not None) else get(requests, 'koordinator.sh/gpu-memory'))
+            gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
+            gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
+            has_gpu_memory_ratio = (gpu_memory_ratio_ is not None)
+            has_gpu_core = (gpu_core_ is not None)
+            has_gpu = (gpu_ is not None)
+            if (has_gpu or has_gpu_core or has_gpu_memory_ratio or (gpu_memory_ is not None)):
+                gpu_shared = get(limits, 'koordinator.sh/gpu.shared')
+                if (not ((gpu_shared if (gpu_shared is not None) else get(requests, 'koordinator.sh/gpu.shared')) is not None)):
+                    out((
+                        (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if has_gpu else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if has_gpu_core else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if has_gpu_memory_ratio else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))),
+                        False,
+                        'the init container asks for a share without koordinator.sh/gpu.shared, and no webhook puts it in there',
+                        'koordinator.sh/gpu.shared 1 beside it',
+                        (gpu_ if has_gpu else (gpu_core_ if has_gpu_core else (gpu_memory_ratio_ if has_gpu_memory_ratio else gpu_memory_))),
+                        [],
+                        None,
+                        [*_accepted_1b9a7f_because(s, True), *(([gpu] if (gpu is not None) else [*[gpu], *[get(requests, 'koordinator.sh/gpu')]]) if has_gpu else (([gpu_core] if (gpu_core is not None) else [*[gpu_core], *[get(requests, 'koordinator.sh/gpu-core')]]) if has_gpu_core else (([gpu_memory_ratio] if (gpu_memory_ratio is not None) else [*[gpu_memory_ratio], *[get(requests, 'koordinator.sh/gpu-memory-ratio')]]) if has_gpu_memory_ratio else ([gpu_memory] if (gpu_memory is not None) else [*[gpu_memory], *[get(requests, 'koordinator.sh/gpu-memory')]])))), *([gpu_shared] if (gpu_shared is not None) else [*[gpu_shared], *[get(requests, 'koordinator.sh/gpu.shared')]])],
+                    ))
+
+
+def KM161(s: Any, p: Any, out: Any) -> None:
+    """cambricon-several-cards"""
+    pod_ = s.pod
+    pod_gpu_shared = s.pod_sum('koordinator.sh/gpu.shared')
+    pod_gpu_shared_number = whole(pod_gpu_shared)
+    if lt(1, pod_gpu_shared_number):
+        spec = get(pod_, 'spec')
+        for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+            out((
+                ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')),
+                False,
+                say('a Cambricon sMLU is part of one card, and the Pod asks for ', text(pod_gpu_shared_number)),
+                'koordinator.sh/gpu.shared 1, once in the Pod',
+                (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu.shared')),
+                [],
+                ('set gpu.shared to 1', False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')), (1 if equal(whole(quantity((get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu.shared')))), pod_gpu_shared_number) else None)), )),
+                pod_reads(pod_, 'koordinator.sh/gpu.shared'),
+            ))
+
+
+def KM162(s: Any, p: Any, out: Any) -> None:
+    """cambricon-little-memory"""
+    pod_ = s.pod
+    pod_gpu_memory = s.pod_sum('koordinator.sh/gpu-memory')
+    pod_gpu_memory_number = whole(pod_gpu_memory)
+    if le(1048576, pod_gpu_memory_number):
+        if lt(pod_gpu_memory_number, 268435456):
+            if (not lt(1, whole(s.pod_sum('koordinator.sh/gpu.shared')))):
+                spec = get(pod_, 'spec')
+                for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))]][:1]:
+                    out((
+                        ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')),
+                        False,
+                        say('a Cambricon sMLU has at least 256Mi, and the Pod asks for ', text(pod_gpu_memory_number), ' bytes'),
+                        'at least 256Mi',
+                        (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory')),
+                        [],
+                        ('ask for 256Mi', False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')), ('256Mi' if equal(whole(quantity((get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory')))), pod_gpu_memory_number) else None)), )),
+                        [*pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')],
+                    ))
+
+
+def KM163(s: Any, p: Any, out: Any) -> None:
+    """cambricon-without-gpu-core"""
+    pod_ = s.pod
+    if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-core')))):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):
+            if (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                spec = get(pod_, 'spec')
+                for who_at, who in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (((get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') if (get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') is not None) else get(c, 'resources', 'requests', 'cambricon.com/mlu.smlu.vcore')) is not None) or ((get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') if (get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') is not None) else get(c, 'resources', 'requests', 'cambricon.com/mlu.smlu.vmemory')) is not None))]][:1]:
+                    out((
+                        (((*who_at, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') if (get(who, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') is not None) else (*who_at, 'resources', 'requests', 'cambricon.com/mlu.smlu.vcore')) if ((get(who, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') if (get(who, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') is not None) else get(who, 'resources', 'requests', 'cambricon.com/mlu.smlu.vcore')) is not None) else ((*who_at, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') if (get(who, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') is not None) else (*who_at, 'resources', 'requests', 'cambricon.com/mlu.smlu.vmemory'))),
+                        False,
+                        'a Cambricon sMLU needs koordinator.sh/gpu-core, which is missing',
+                        'koordinator.sh/gpu-core, 1 to 100 percent of a card',
+                        None,
+                        [],
+                        None,
+                        [*pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu'), *(pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')))],
+                    ))
