@@ -4,9 +4,8 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, append, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches,
-    member, mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
-    version, whole,
+    add, append, contains, div, equal, get, integer, is_type, items, le, located, lower, lt, matches, member, mod, mul,
+    nearest, pod_reads, pod_sum, quantity, say, size, split, starts, sub, text, trim, version, whole,
 )
 
 
@@ -63,7 +62,8 @@ def _hooked_old_1b45bb(s: Any) -> Any:
 def _hooked_old_1b45bb_because(s: Any, truth: bool) -> Any:
     """hooked_old"""
     pod_ = s.pod
-    return [*[*_hooked_cards_old_490867_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')], *(_hooked_cards_old_490867_because(s, True) if lt(0, s.once(_hooked_cards_old_490867)) else [*_hooked_cores_fb31ea_because(s, True), *(_hooked_ratios_e12d2a_because(s, True) if (lt(100, s.once(_hooked_ratios_e12d2a)) and equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) else [*_hooked_ratios_e12d2a_because(s, True), *_hooked_ratios_e12d2a_because(s, True)])])] if truth else ([*_hooked_cards_old_490867_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, s.once(_hooked_cards_old_490867)), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_cores_fb31ea)), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_ratios_e12d2a)), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))]))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])))) or equal(mod(whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_cores_fb31ea))) or equal(mod(s.once(_hooked_cores_fb31ea), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_ratios_e12d2a))) or equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_old_490867)), 0) and le(div(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_old_490867)), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_old_490867)), 0) and le(div(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_old_490867)), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(s.once(_hooked_cards_old_490867), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else [*_hooked_cards_old_490867_because(s, True), *[*_hooked_cores_fb31ea_because(s, True), *(_hooked_ratios_e12d2a_because(s, True) if (lt(100, s.once(_hooked_ratios_e12d2a)) and equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) else [*_hooked_ratios_e12d2a_because(s, True), *_hooked_ratios_e12d2a_because(s, True)])]])
+    reads_1 = (_hooked_ratios_e12d2a_because(s, True) if (lt(100, s.once(_hooked_ratios_e12d2a)) and equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) else [*_hooked_ratios_e12d2a_because(s, True), *_hooked_ratios_e12d2a_because(s, True)])
+    return [*[*_hooked_cards_old_490867_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')], *(_hooked_cards_old_490867_because(s, True) if lt(0, s.once(_hooked_cards_old_490867)) else [*_hooked_cores_fb31ea_because(s, True), *reads_1])] if truth else ([*_hooked_cards_old_490867_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, s.once(_hooked_cards_old_490867)), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_cores_fb31ea)), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_ratios_e12d2a)), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))]))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])))) or equal(mod(whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_cores_fb31ea))) or equal(mod(s.once(_hooked_cores_fb31ea), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_ratios_e12d2a))) or equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_old_490867)), 0) and le(div(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_old_490867)), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_old_490867)), 0) and le(div(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_old_490867)), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(s.once(_hooked_cards_old_490867), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else [*_hooked_cards_old_490867_because(s, True), *[*_hooked_cores_fb31ea_because(s, True), *reads_1]])
 
 
 def _hooked_cards_96ea86(s: Any) -> Any:
@@ -95,7 +95,8 @@ def _hooked_64ef45(s: Any) -> Any:
 def _hooked_64ef45_because(s: Any, truth: bool) -> Any:
     """hooked"""
     pod_ = s.pod
-    return [*[*_hooked_cards_96ea86_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')], *(_hooked_cards_96ea86_because(s, True) if lt(0, s.once(_hooked_cards_96ea86)) else [*_hooked_cores_fb31ea_because(s, True), *(_hooked_ratios_e12d2a_because(s, True) if (lt(100, s.once(_hooked_ratios_e12d2a)) and equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) else [*_hooked_ratios_e12d2a_because(s, True), *_hooked_ratios_e12d2a_because(s, True)])])] if truth else ([*_hooked_cards_96ea86_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, s.once(_hooked_cards_96ea86)), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_cores_fb31ea)), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_ratios_e12d2a)), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))]))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])))) or equal(mod(whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_cores_fb31ea))) or equal(mod(s.once(_hooked_cores_fb31ea), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_ratios_e12d2a))) or equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_96ea86)), 0) and le(div(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_96ea86)), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_96ea86)), 0) and le(div(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_96ea86)), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(s.once(_hooked_cards_96ea86), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else [*_hooked_cards_96ea86_because(s, True), *[*_hooked_cores_fb31ea_because(s, True), *(_hooked_ratios_e12d2a_because(s, True) if (lt(100, s.once(_hooked_ratios_e12d2a)) and equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) else [*_hooked_ratios_e12d2a_because(s, True), *_hooked_ratios_e12d2a_because(s, True)])]])
+    reads_1 = (_hooked_ratios_e12d2a_because(s, True) if (lt(100, s.once(_hooked_ratios_e12d2a)) and equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) else [*_hooked_ratios_e12d2a_because(s, True), *_hooked_ratios_e12d2a_because(s, True)])
+    return [*[*_hooked_cards_96ea86_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')], *(_hooked_cards_96ea86_because(s, True) if lt(0, s.once(_hooked_cards_96ea86)) else [*_hooked_cores_fb31ea_because(s, True), *reads_1])] if truth else ([*_hooked_cards_96ea86_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, s.once(_hooked_cards_96ea86)), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_cores_fb31ea)), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_ratios_e12d2a)), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))]))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])))) or equal(mod(whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_cores_fb31ea))) or equal(mod(s.once(_hooked_cores_fb31ea), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_ratios_e12d2a))) or equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_96ea86)), 0) and le(div(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_96ea86)), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_96ea86)), 0) and le(div(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_96ea86)), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(s.once(_hooked_cards_96ea86), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else [*_hooked_cards_96ea86_because(s, True), *[*_hooked_cores_fb31ea_because(s, True), *reads_1]])
 
 
 def _accepted_1b9a7f(s: Any) -> Any:
@@ -114,7 +115,8 @@ def _accepted_1b9a7f(s: Any) -> Any:
 def _accepted_1b9a7f_because(s: Any, truth: bool) -> Any:
     """accepted"""
     pod_ = s.pod
-    return [*[*pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'nvidia.com/gpu')], *(pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else [*pod_reads(pod_, 'koordinator.sh/gpu-core'), *(pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (lt(100, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) and equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), 100), 0)) else [*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')])])] if truth else ([*pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-core'))), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu'))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu')), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-core')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu-core')), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(whole(s.pod_sum('koordinator.sh/gpu-core')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 0) and le(div(whole(s.pod_sum('koordinator.sh/gpu-core')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 0) and le(div(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(whole(s.pod_sum('koordinator.sh/gpu.shared')), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *[*pod_reads(pod_, 'koordinator.sh/gpu-core'), *(pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (lt(100, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) and equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), 100), 0)) else [*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')])]])
+    reads_1 = (pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (lt(100, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) and equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), 100), 0)) else [*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')])
+    return [*[*pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'nvidia.com/gpu')], *(pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else [*pod_reads(pod_, 'koordinator.sh/gpu-core'), *reads_1])] if truth else ([*pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-core'))), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu'))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu')), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-core')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu-core')), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(whole(s.pod_sum('koordinator.sh/gpu-core')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 0) and le(div(whole(s.pod_sum('koordinator.sh/gpu-core')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 0) and le(div(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(whole(s.pod_sum('koordinator.sh/gpu.shared')), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *[*pod_reads(pod_, 'koordinator.sh/gpu-core'), *reads_1]])
 
 
 def _plain_4b2017(s: Any) -> Any:
@@ -169,7 +171,8 @@ def _near_05377b(s: Any) -> Any:
 def _near_05377b_because(s: Any, truth: bool) -> Any:
     """near"""
     pod_ = s.pod
-    return ([*[*[*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *pod_reads(pod_, 'koordinator.sh/gpu.shared')] if le(mul(div(sub(add(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 1), whole(s.pod_sum('koordinator.sh/gpu.shared'))), whole(s.pod_sum('koordinator.sh/gpu.shared'))), mul(100, whole(s.pod_sum('koordinator.sh/gpu.shared')))) else pod_reads(pod_, 'koordinator.sh/gpu.shared')) if truth else ([*[*[*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *pod_reads(pod_, 'koordinator.sh/gpu.shared')] if le(mul(div(sub(add(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 1), whole(s.pod_sum('koordinator.sh/gpu.shared'))), whole(s.pod_sum('koordinator.sh/gpu.shared'))), mul(100, whole(s.pod_sum('koordinator.sh/gpu.shared')))) else pod_reads(pod_, 'koordinator.sh/gpu.shared'))
+    reads_1 = [*[*[*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *pod_reads(pod_, 'koordinator.sh/gpu.shared')]
+    return (reads_1 if le(mul(div(sub(add(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 1), whole(s.pod_sum('koordinator.sh/gpu.shared'))), whole(s.pod_sum('koordinator.sh/gpu.shared'))), mul(100, whole(s.pod_sum('koordinator.sh/gpu.shared')))) else pod_reads(pod_, 'koordinator.sh/gpu.shared')) if truth else (reads_1 if le(mul(div(sub(add(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 1), whole(s.pod_sum('koordinator.sh/gpu.shared'))), whole(s.pod_sum('koordinator.sh/gpu.shared'))), mul(100, whole(s.pod_sum('koordinator.sh/gpu.shared')))) else pod_reads(pod_, 'koordinator.sh/gpu.shared'))
 
 
 def _wrapped_8f4f47(s: Any) -> Any:
@@ -192,7 +195,7 @@ def _hooks_f1ad4d(s: Any) -> Any:
 def _hooks_f1ad4d_because(s: Any, truth: bool) -> Any:
     """hooks"""
     pod_ = s.pod
-    return [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) and ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None))) for because_ in [*(([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (([get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else (([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else ([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')]])))), *(([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]) if (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) else ([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]))]]] if truth else [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) for because_ in ([*([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')]])] if not (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) else [*([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]])])]]
+    return [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) and ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None))) for because_ in [*(([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (([get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else (([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else ([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')]])))), *(([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]) if (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) else ([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]))]]] if truth else [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) for because_ in ([*([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')]])] if not (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) else [*([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]])])], *[None]]
 
 
 def _alike_49de52(s: Any) -> Any:
@@ -205,7 +208,7 @@ def _alike_49de52(s: Any) -> Any:
 def _alike_49de52_because(s: Any, truth: bool) -> Any:
     """alike"""
     pod_ = s.pod
-    return [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(pod_, 'spec', 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers'))] for because_ in (([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]) if (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) else ([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]))]] if truth else [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(pod_, 'spec', 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers'))] if not ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or equal(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared'))), 1000000000)) for because_ in [*([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]])]]]
+    return [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(pod_, 'spec', 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers'))] for because_ in ([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]])], *[None]] if truth else [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(pod_, 'spec', 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers'))] if not ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or equal(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared'))), 1000000000)) for because_ in [*([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]])]]]
 
 
 def _metax_node_c0b944(s: Any) -> Any:
@@ -218,7 +221,7 @@ def _metax_node_c0b944(s: Any) -> Any:
 def _metax_node_c0b944_because(s: Any, truth: bool) -> Any:
     """metax_node"""
     pod_ = s.pod
-    return ([get(pod_, 'spec', 'nodeSelector', 'node.koordinator.sh/gpu-vendor')] if equal(get(pod_, 'spec', 'nodeSelector', 'node.koordinator.sh/gpu-vendor'), 'metax') else [*[get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) if any((equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') and equal(get(e, 'operator'), 'In') and all(equal(v, 'metax') for v in items(get(e, 'values')))) for e in items(get(term, 'matchExpressions'))) for because_ in [*[get(term, 'matchExpressions')], *[because_ for e_at, e in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')) if (equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') and equal(get(e, 'operator'), 'In') and all(equal(v, 'metax') for v in items(get(e, 'values')))) for because_ in [*[get(e, 'key')], *[get(e, 'operator')], *[*[get(e, 'values')], *[because_ for v_at, v in located((*e_at, 'values'), get(e, 'values')) for because_ in [v]]]]]]]]) if truth else [*[get(pod_, 'spec', 'nodeSelector', 'node.koordinator.sh/gpu-vendor')], *[*[get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) for because_ in [*[get(term, 'matchExpressions')], *[because_ for e_at, e in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')) for because_ in ([get(e, 'key')] if not equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') else ([get(e, 'operator')] if not equal(get(e, 'operator'), 'In') else [*[get(e, 'values')], *[because_ for v_at, v in located((*e_at, 'values'), get(e, 'values')) if not equal(v, 'metax') for because_ in [v]]]))]]]]]
+    return ([get(pod_, 'spec', 'nodeSelector', 'node.koordinator.sh/gpu-vendor')] if equal(get(pod_, 'spec', 'nodeSelector', 'node.koordinator.sh/gpu-vendor'), 'metax') else [*[get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) if any((equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') and equal(get(e, 'operator'), 'In') and all(equal(v, 'metax') for v in items(get(e, 'values')))) for e in items(get(term, 'matchExpressions'))) for because_ in [*[get(term, 'matchExpressions')], *[because_ for e_at, e in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')) if (equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') and equal(get(e, 'operator'), 'In') and all(equal(v, 'metax') for v in items(get(e, 'values')))) for because_ in [*[get(e, 'key')], *[get(e, 'operator')], *[*[get(e, 'values')], *[because_ for v_at, v in located((*e_at, 'values'), get(e, 'values')) for because_ in [v]]]]]]]]) if truth else [*[get(pod_, 'spec', 'nodeSelector', 'node.koordinator.sh/gpu-vendor')], *[*[get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) for because_ in [*[get(term, 'matchExpressions')], *[because_ for e_at, e in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')) for because_ in ([get(e, 'key')] if not equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') else ([get(e, 'operator')] if not equal(get(e, 'operator'), 'In') else [*[get(e, 'values')], *[because_ for v_at, v in located((*e_at, 'values'), get(e, 'values')) if not equal(v, 'metax') for because_ in [v]]]))]]], *[None]]]
 
 
 def _asks_devices_a0f651(s: Any) -> Any:
@@ -230,6 +233,7 @@ def _asks_devices_a0f651_because(s: Any, truth: bool) -> Any:
     """asks_devices"""
     pod_ = s.pod
     return ((pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else ((pod_reads(pod_, 'nvidia.com/gpu') if lt(0, s.pod_sum('nvidia.com/gpu')) else (pod_reads(pod_, 'amd.com/gpu') if lt(0, s.pod_sum('amd.com/gpu')) else pod_reads(pod_, 'dcu.com/gpu'))) if (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu'))) else ((pod_reads(pod_, 'huawei.com/npu-core') if lt(0, s.pod_sum('huawei.com/npu-core')) else (pod_reads(pod_, 'huawei.com/npu-cpu') if lt(0, s.pod_sum('huawei.com/npu-cpu')) else pod_reads(pod_, 'huawei.com/npu-dvpp'))) if (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp'))) else (pod_reads(pod_, 'koordinator.sh/rdma') if (s.pod_sum('koordinator.sh/rdma') is not None) else pod_reads(pod_, 'koordinator.sh/fpga'))))) if truth else [*[*pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')], *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')], *pod_reads(pod_, 'koordinator.sh/rdma'), *pod_reads(pod_, 'koordinator.sh/fpga')]
+
 
 
 def KM006(s: Any, p: Any, out: Any) -> None:
@@ -249,6 +253,10 @@ def KM006(s: Any, p: Any, out: Any) -> None:
         gpu_memory_number = whole(gpu_memory_nanos)
         value = lt(gpu_memory_nanos, 1048576000000000)
         if (value or (lt(1000000000, gpu_shared_nanos) and lt(div(gpu_memory_number, whole(gpu_shared_nanos)), 1048576))):
+            gpu_memory_number_ = integer(gpu_memory__)
+            gpu_memory___ = append(gpu_memory__, 'Gi')
+            value_ = ((gpu_memory_number_ is not None) and le(gpu_memory_number_, 1024))
+            gpu_memory____ = (gpu_memory___ if value_ else '1Mi')
             out((
                 ((*('self',), 'resources', 'limits', 'koordinator.sh/gpu-memory') if has_gpu_memory else (*('self',), 'resources', 'requests', 'koordinator.sh/gpu-memory')),
                 False,
@@ -256,7 +264,7 @@ def KM006(s: Any, p: Any, out: Any) -> None:
                 'at least 1Mi for each card, as in 16Gi',
                 gpu_memory__,
                 [],
-                (say('write ', text((append(gpu_memory__, 'Gi') if ((integer(gpu_memory__) is not None) and le(integer(gpu_memory__), 1024)) else '1Mi'))), False, (('set', ((*('self',), 'resources', 'limits', 'koordinator.sh/gpu-memory') if has_gpu_memory else (*('self',), 'resources', 'requests', 'koordinator.sh/gpu-memory')), ((append(gpu_memory__, 'Gi') if ((integer(gpu_memory__) is not None) and le(integer(gpu_memory__), 1024)) else '1Mi') if value else None)), )),
+                (say('write ', text(gpu_memory____)), False, (('set', ((*('self',), 'resources', 'limits', 'koordinator.sh/gpu-memory') if has_gpu_memory else (*('self',), 'resources', 'requests', 'koordinator.sh/gpu-memory')), (gpu_memory____ if value else None)), )),
                 [*([gpu_memory_] if has_gpu_memory else [*[gpu_memory_], *[gpu_memory]]), *(([gpu_memory_] if has_gpu_memory else [*[gpu_memory_], *[gpu_memory]]) if value else [*([gpu_shared] if (gpu_shared is not None) else [*[gpu_shared], *[get(requests, 'koordinator.sh/gpu.shared')]]), *[*([gpu_memory_] if has_gpu_memory else [*[gpu_memory_], *[gpu_memory]]), *([gpu_shared] if (gpu_shared is not None) else [*[gpu_shared], *[get(requests, 'koordinator.sh/gpu.shared')]])]])],
             ))
 
@@ -276,13 +284,20 @@ def KM007(s: Any, p: Any, out: Any) -> None:
                             value = [*items(get(spec, 'initContainers')), *items(get(spec, 'containers'))]
                             for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))]][:1]:
                                 for other_at, other in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))]][:1]:
+                                    resources = get(who, 'resources')
+                                    resources_ = get(other, 'resources')
+                                    gpu_memory_ratio = get(resources, 'requests', 'koordinator.sh/gpu-memory-ratio')
+                                    gpu_memory_ratio_ = get(resources, 'limits', 'koordinator.sh/gpu-memory-ratio')
+                                    gpu_memory = get(resources_, 'limits', 'koordinator.sh/gpu-memory')
+                                    has_gpu_memory_ratio = (gpu_memory_ratio_ is not None)
+                                    gpu_memory_ratio__ = (gpu_memory_ratio_ if has_gpu_memory_ratio else gpu_memory_ratio)
                                     out((
-                                        ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')),
+                                        ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if has_gpu_memory_ratio else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')),
                                         False,
                                         say('the Pod asks for gpu-memory-ratio ', text(pod_gpu_memory_ratio_number), ' and for gpu-memory too; koord-scheduler takes one of them'),
                                         'either koordinator.sh/gpu-memory or koordinator.sh/gpu-memory-ratio',
-                                        (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')),
-                                        [(((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')), 'gpu-memory is asked for here')],
+                                        gpu_memory_ratio__,
+                                        [(((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')), 'gpu-memory is asked for here')],
                                         None,
                                         [*_plain_4b2017_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
                                     ))
@@ -302,12 +317,17 @@ def KM008(s: Any, p: Any, out: Any) -> None:
                             if (not s.once(_hooked_old_1b45bb)):
                                 spec = get(pod_, 'spec')
                                 for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                                    resources = get(who, 'resources')
+                                    gpu_shared = get(resources, 'requests', 'koordinator.sh/gpu.shared')
+                                    gpu_shared_ = get(resources, 'limits', 'koordinator.sh/gpu.shared')
+                                    has_gpu_shared = (gpu_shared_ is not None)
+                                    gpu_shared__ = (gpu_shared_ if has_gpu_shared else gpu_shared)
                                     out((
-                                        ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')),
+                                        ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if has_gpu_shared else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')),
                                         False,
                                         say('the Pod asks for gpu.shared ', text(pod_gpu_shared_number), ' and for no GPU memory'),
                                         'koordinator.sh/gpu-memory (bytes, as in 1Gi) or koordinator.sh/gpu-memory-ratio (percent) beside koordinator.sh/gpu.shared',
-                                        (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu.shared')),
+                                        gpu_shared__,
                                         [],
                                         None,
                                         [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *_plain_4b2017_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
@@ -329,12 +349,17 @@ def KM009(s: Any, p: Any, out: Any) -> None:
                                 if (not s.once(_hooked_old_1b45bb)):
                                     spec = get(pod_, 'spec')
                                     for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-core'))))]][:1]:
+                                        resources = get(who, 'resources')
+                                        gpu_core = get(resources, 'requests', 'koordinator.sh/gpu-core')
+                                        gpu_core_ = get(resources, 'limits', 'koordinator.sh/gpu-core')
+                                        has_gpu_core = (gpu_core_ is not None)
+                                        gpu_core__ = (gpu_core_ if has_gpu_core else gpu_core)
                                         out((
-                                            ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')),
+                                            ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if has_gpu_core else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')),
                                             False,
                                             say('the Pod asks for gpu-core ', text(pod_gpu_core_number), ' and for no GPU memory'),
                                             'koordinator.sh/gpu-memory (bytes, as in 1Gi) or koordinator.sh/gpu-memory-ratio (percent) beside koordinator.sh/gpu-core',
-                                            (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')),
+                                            gpu_core__,
                                             [],
                                             None,
                                             [*pod_reads(pod_, 'koordinator.sh/gpu-core'), *_plain_4b2017_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
@@ -350,8 +375,10 @@ def KM010(s: Any, p: Any, out: Any) -> None:
                 if (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
                     spec = get(pod_, 'spec')
                     for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                        resources = get(who, 'resources')
+                        sgpu = get(resources, 'limits', 'metax-tech.com/sgpu')
                         out((
-                            ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                            ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (sgpu is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
                             False,
                             'a MetaX sGPU needs koordinator.sh/gpu-core, which is missing',
                             'koordinator.sh/gpu-core, 1 to 100 percent of a card',
@@ -382,15 +409,24 @@ def KM011(s: Any, p: Any, out: Any) -> None:
                                         value = [*items(get(spec, 'initContainers')), *items(get(spec, 'containers'))]
                                         for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-core'))))]][:1]:
                                             for other_at, other in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                                                near = s.once(_near_afe370)
+                                                resources = get(who, 'resources')
+                                                resources_ = get(other, 'resources')
+                                                value_ = equal(pod_gpu_shared_number, 1)
+                                                gpu_core = get(resources, 'requests', 'koordinator.sh/gpu-core')
+                                                gpu_core_ = get(resources, 'limits', 'koordinator.sh/gpu-core')
+                                                gpu_shared = get(resources_, 'limits', 'koordinator.sh/gpu.shared')
+                                                has_gpu_core = (gpu_core_ is not None)
+                                                gpu_core__ = (gpu_core_ if has_gpu_core else gpu_core)
                                                 out((
-                                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')),
+                                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if has_gpu_core else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')),
                                                     False,
-                                                    say(text(('gpu-core is above 100 percent of the one card that gpu.shared asks for' if equal(pod_gpu_shared_number, 1) else 'gpu-core does not divide into whole percents of at most 100 for each card of gpu.shared')), ': ', text(pod_gpu_core_number), ' over ', text(pod_gpu_shared_number)),
-                                                    say(text(('at most 100' if equal(pod_gpu_shared_number, 1) else 'a multiple of gpu.shared, at most 100 for each card'))),
-                                                    (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')),
-                                                    [(((*other_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')), 'gpu.shared is asked for here')],
-                                                    (say('ask for gpu-core ', text(s.once(_near_afe370))), False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')), (s.once(_near_afe370) if equal(whole(quantity((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')))), pod_gpu_core_number) else None)), )),
-                                                    [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *([*pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')] if lt(0, mod(pod_gpu_core_number, pod_gpu_shared_number)) else ([*pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')] if lt(100, div(pod_gpu_core_number, pod_gpu_shared_number)) else [*pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')])), *_plain_4b2017_because(s, True), *[*pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')], *(_sgpu_pod_6f575d_because(s, False) if not s.once(_sgpu_pod_6f575d) else pod_reads(pod_, 'koordinator.sh/gpu.shared')), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                                    say(('gpu-core is above 100 percent of the one card that gpu.shared asks for' if value_ else 'gpu-core does not divide into whole percents of at most 100 for each card of gpu.shared'), ': ', text(pod_gpu_core_number), ' over ', text(pod_gpu_shared_number)),
+                                                    say(('at most 100' if value_ else 'a multiple of gpu.shared, at most 100 for each card')),
+                                                    gpu_core__,
+                                                    [(((*other_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')), 'gpu.shared is asked for here')],
+                                                    (say('ask for gpu-core ', text(near)), False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if has_gpu_core else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')), (near if equal(whole(quantity(gpu_core__)), pod_gpu_core_number) else None)), )),
+                                                    [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *[*pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *_plain_4b2017_because(s, True), *[*pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')], *(_sgpu_pod_6f575d_because(s, False) if not s.once(_sgpu_pod_6f575d) else pod_reads(pod_, 'koordinator.sh/gpu.shared')), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
                                                 ))
 
 
@@ -414,15 +450,24 @@ def KM012(s: Any, p: Any, out: Any) -> None:
                                         value = [*items(get(spec, 'initContainers')), *items(get(spec, 'containers'))]
                                         for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))]][:1]:
                                             for other_at, other in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                                                near = s.once(_near_05377b)
+                                                resources = get(who, 'resources')
+                                                resources_ = get(other, 'resources')
+                                                value_ = equal(pod_gpu_shared_number, 1)
+                                                gpu_memory_ratio = get(resources, 'requests', 'koordinator.sh/gpu-memory-ratio')
+                                                gpu_memory_ratio_ = get(resources, 'limits', 'koordinator.sh/gpu-memory-ratio')
+                                                gpu_shared = get(resources_, 'limits', 'koordinator.sh/gpu.shared')
+                                                has_gpu_memory_ratio = (gpu_memory_ratio_ is not None)
+                                                gpu_memory_ratio__ = (gpu_memory_ratio_ if has_gpu_memory_ratio else gpu_memory_ratio)
                                                 out((
-                                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')),
+                                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if has_gpu_memory_ratio else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')),
                                                     False,
-                                                    say(text(('gpu-memory-ratio is above 100 percent of the one card that gpu.shared asks for' if equal(pod_gpu_shared_number, 1) else 'gpu-memory-ratio does not divide into whole percents of at most 100 for each card of gpu.shared')), ': ', text(pod_gpu_memory_ratio_number), ' over ', text(pod_gpu_shared_number)),
-                                                    say(text(('at most 100' if equal(pod_gpu_shared_number, 1) else 'a multiple of gpu.shared, at most 100 for each card'))),
-                                                    (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')),
-                                                    [(((*other_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')), 'gpu.shared is asked for here')],
-                                                    (say('ask for gpu-memory-ratio ', text(s.once(_near_05377b))), False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')), (s.once(_near_05377b) if equal(whole(quantity((get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))), pod_gpu_memory_ratio_number) else None)), )),
-                                                    [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *([*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')] if lt(0, mod(pod_gpu_memory_ratio_number, pod_gpu_shared_number)) else [*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')]), *_plain_4b2017_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *(_sgpu_pod_6f575d_because(s, False) if not s.once(_sgpu_pod_6f575d) else pod_reads(pod_, 'koordinator.sh/gpu.shared')), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                                    say(('gpu-memory-ratio is above 100 percent of the one card that gpu.shared asks for' if value_ else 'gpu-memory-ratio does not divide into whole percents of at most 100 for each card of gpu.shared'), ': ', text(pod_gpu_memory_ratio_number), ' over ', text(pod_gpu_shared_number)),
+                                                    say(('at most 100' if value_ else 'a multiple of gpu.shared, at most 100 for each card')),
+                                                    gpu_memory_ratio__,
+                                                    [(((*other_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')), 'gpu.shared is asked for here')],
+                                                    (say('ask for gpu-memory-ratio ', text(near)), False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if has_gpu_memory_ratio else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')), (near if equal(whole(quantity(gpu_memory_ratio__)), pod_gpu_memory_ratio_number) else None)), )),
+                                                    [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *[*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *_plain_4b2017_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *(_sgpu_pod_6f575d_because(s, False) if not s.once(_sgpu_pod_6f575d) else pod_reads(pod_, 'koordinator.sh/gpu.shared')), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
                                                 ))
 
 
@@ -456,15 +501,25 @@ def KM013(s: Any, p: Any, out: Any) -> None:
                                                     if (value______ or (value_ and (not (value__ and lt(0, value_____))) and lt(mul(100, (div(pod_gpu_memory_ratio_number, 100) if value_______ else 1)), pod_gpu_core_number))):
                                                         spec = get(pod_, 'spec')
                                                         for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', k) if (get(each, 'resources', 'limits', k) is not None) else get(each, 'resources', 'requests', k))))]][:1]:
+                                                            resources = get(who, 'resources')
+                                                            requests = get(resources, 'requests', k)
+                                                            limits = get(resources, 'limits', k)
+                                                            has_limits = (limits is not None)
+                                                            value________ = (value_ and value___)
+                                                            value_________ = (100 if value_ else mul(div(add(value_number, 99), 100), 100))
+                                                            pod_gpu_memory_ratio_number_ = (pod_gpu_memory_ratio_number if value_______ else 100)
+                                                            limits_ = (limits if has_limits else requests)
+                                                            pod_gpu_memory_ratio_number__ = (pod_gpu_memory_ratio_number_ if value________ else value_________)
+                                                            reads_1 = [*pod_reads(pod_, 'koordinator.sh/gpu-core'), *(pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if value_______ else [*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')])]
                                                             out((
-                                                                ((*who_at, 'resources', 'limits', k) if (get(who, 'resources', 'limits', k) is not None) else (*who_at, 'resources', 'requests', k)),
+                                                                ((*who_at, 'resources', 'limits', k) if has_limits else (*who_at, 'resources', 'requests', k)),
                                                                 False,
-                                                                say(text(k), ' is ', text(value_number), ' in all; ', text(('above 100 it must be whole cards, a multiple of 100' if value______ else 'without gpu.shared the number of cards follows from gpu-memory-ratio alone, and this is more than 100 for each'))),
-                                                                say(text(('at most 100 for each card' if value_ else 'up to 100, or a multiple of 100'))),
-                                                                (get(who, 'resources', 'limits', k) if (get(who, 'resources', 'limits', k) is not None) else get(who, 'resources', 'requests', k)),
+                                                                say(text(k), ' is ', text(value_number), ' in all; ', ('above 100 it must be whole cards, a multiple of 100' if value______ else 'without gpu.shared the number of cards follows from gpu-memory-ratio alone, and this is more than 100 for each')),
+                                                                say(('at most 100 for each card' if value_ else 'up to 100, or a multiple of 100')),
+                                                                limits_,
                                                                 [],
-                                                                (say('ask for ', text(k), ' ', text(((pod_gpu_memory_ratio_number if value_______ else 100) if (value_ and value___) else (100 if value_ else mul(div(add(value_number, 99), 100), 100))))), False, (('set', ((*who_at, 'resources', 'limits', k) if (get(who, 'resources', 'limits', k) is not None) else (*who_at, 'resources', 'requests', k)), (((pod_gpu_memory_ratio_number if value_______ else 100) if (value_ and value___) else (100 if value_ else mul(div(add(value_number, 99), 100), 100))) if equal(whole(quantity((get(who, 'resources', 'limits', k) if (get(who, 'resources', 'limits', k) is not None) else get(who, 'resources', 'requests', k)))), value_number) else None)), )),
-                                                                [*(pod_reads(pod_, 'koordinator.sh/gpu') if lt(100, pod_gpu_number) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if lt(100, pod_gpu_core_number) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')], *(pod_reads(pod_, 'koordinator.sh/gpu-memory') if not value____ else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')), *(pod_reads(pod_, 'koordinator.sh/gpu') if lt(0, pod_gpu_number) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if value____ else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))), *pod_reads(pod_, k), *(pod_reads(pod_, k) if value______ else [*[k], *(pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if not value__ else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')), *[*pod_reads(pod_, 'koordinator.sh/gpu-core'), *(pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if value_______ else [*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')])]]), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                                                (say('ask for ', text(k), ' ', text(pod_gpu_memory_ratio_number__)), False, (('set', ((*who_at, 'resources', 'limits', k) if has_limits else (*who_at, 'resources', 'requests', k)), (pod_gpu_memory_ratio_number__ if equal(whole(quantity(limits_)), value_number) else None)), )),
+                                                                [*(pod_reads(pod_, 'koordinator.sh/gpu') if lt(100, pod_gpu_number) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if lt(100, pod_gpu_core_number) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')], *(pod_reads(pod_, 'koordinator.sh/gpu-memory') if not value____ else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')), *(pod_reads(pod_, 'koordinator.sh/gpu') if lt(0, pod_gpu_number) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if value____ else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))), *pod_reads(pod_, k), *(pod_reads(pod_, k) if value______ else [*[k], *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *reads_1]), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
                                                             ))
 
 
@@ -479,12 +534,17 @@ def KM014(s: Any, p: Any, out: Any) -> None:
             value = [*items(get(spec, 'initContainers')), *items(get(spec, 'containers'))]
             for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', k) if (get(each, 'resources', 'limits', k) is not None) else get(each, 'resources', 'requests', k))))]][:1]:
                 for other_at, other in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if ((lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))) or (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp'))))) or ((not equal(k, 'nvidia.com/gpu')) and lt(0, quantity((get(c, 'resources', 'limits', 'nvidia.com/gpu') if (get(c, 'resources', 'limits', 'nvidia.com/gpu') is not None) else get(c, 'resources', 'requests', 'nvidia.com/gpu'))))) or (equal(k, 'dcu.com/gpu') and lt(0, quantity((get(c, 'resources', 'limits', 'amd.com/gpu') if (get(c, 'resources', 'limits', 'amd.com/gpu') is not None) else get(c, 'resources', 'requests', 'amd.com/gpu'))))))]][:1]:
+                    resources = get(who, 'resources')
+                    requests = get(resources, 'requests', k)
+                    limits = get(resources, 'limits', k)
+                    has_limits = (limits is not None)
+                    limits_ = (limits if has_limits else requests)
                     out((
-                        ((*who_at, 'resources', 'limits', k) if (get(who, 'resources', 'limits', k) is not None) else (*who_at, 'resources', 'requests', k)),
+                        ((*who_at, 'resources', 'limits', k) if has_limits else (*who_at, 'resources', 'requests', k)),
                         False,
                         say(text(k), ' asks for whole cards in a Pod that asks for GPUs with other keys too'),
                         say('whole cards by ', text(k), ', or shares by koordinator.sh keys, in one Pod'),
-                        (get(who, 'resources', 'limits', k) if (get(who, 'resources', 'limits', k) is not None) else get(who, 'resources', 'requests', k)),
+                        limits_,
                         [((*other_at, 'resources'), 'the other keys stand here')],
                         None,
                         ((pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else ([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])),
@@ -500,12 +560,19 @@ def KM015(s: Any, p: Any, out: Any) -> None:
                 if (s.once(_hooked_64ef45) or s.once(_hooked_old_1b45bb)):
                     spec = get(pod_, 'spec')
                     for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu'))))]][:1]:
+                        pod_gpu = s.pod_sum('koordinator.sh/gpu')
+                        pod_gpu_number = whole(pod_gpu)
+                        resources = get(who, 'resources')
+                        gpu = get(resources, 'requests', 'koordinator.sh/gpu')
+                        gpu_ = get(resources, 'limits', 'koordinator.sh/gpu')
+                        has_gpu = (gpu_ is not None)
+                        gpu__ = (gpu_ if has_gpu else gpu)
                         out((
-                            ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')),
+                            ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if has_gpu else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')),
                             False,
-                            say('koordinator.sh/gpu ', text(whole(s.pod_sum('koordinator.sh/gpu'))), " stands beside other koordinator.sh GPU keys; only where Koordinator's webhook rewrites it to gpu-core and gpu-memory-ratio can the Pod be placed"),
-                            say('gpu-core and gpu-memory-ratio of ', text(whole(s.pod_sum('koordinator.sh/gpu'))), ' instead of koordinator.sh/gpu'),
-                            (get(who, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu')),
+                            say('koordinator.sh/gpu ', text(pod_gpu_number), " stands beside other koordinator.sh GPU keys; only where Koordinator's webhook rewrites it to gpu-core and gpu-memory-ratio can the Pod be placed"),
+                            say('gpu-core and gpu-memory-ratio of ', text(pod_gpu_number), ' instead of koordinator.sh/gpu'),
+                            gpu__,
                             [],
                             None,
                             [*_wrapped_8f4f47_because(s, True), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *_accepted_1b9a7f_because(s, False), *(_hooked_64ef45_because(s, True) if s.once(_hooked_64ef45) else _hooked_old_1b45bb_because(s, True))],
@@ -524,13 +591,34 @@ def KM105(s: Any, p: Any, out: Any) -> None:
                         value = [*items(get(spec, 'initContainers')), *items(get(spec, 'containers'))]
                         for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu'))))]][:1]:
                             for other_at, other in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None) or (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp'))))))]][:1]:
+                                resources = get(who, 'resources')
+                                resources_ = get(other, 'resources')
+                                requests = get(resources_, 'requests')
+                                limits = get(resources_, 'limits')
+                                gpu = get(resources, 'requests', 'koordinator.sh/gpu')
+                                gpu_ = get(resources, 'limits', 'koordinator.sh/gpu')
+                                gpu_shared = get(limits, 'koordinator.sh/gpu.shared')
+                                gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
+                                gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
+                                gpu_core = get(limits, 'koordinator.sh/gpu-core')
+                                npu_dvpp = get(limits, 'huawei.com/npu-dvpp')
+                                npu_cpu = get(limits, 'huawei.com/npu-cpu')
+                                npu_core = get(limits, 'huawei.com/npu-core')
+                                has_gpu = (gpu_ is not None)
+                                gpu__ = (gpu_ if has_gpu else gpu)
+                                gpu_shared_ = (gpu_shared if (gpu_shared is not None) else get(requests, 'koordinator.sh/gpu.shared'))
+                                gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
+                                gpu_memory_ = (gpu_memory if (gpu_memory is not None) else get(requests, 'koordinator.sh/gpu-memory'))
+                                gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
+                                npu_cpu_ = (npu_cpu if (npu_cpu is not None) else get(requests, 'huawei.com/npu-cpu'))
+                                npu_core_ = (npu_core if (npu_core is not None) else get(requests, 'huawei.com/npu-core'))
                                 out((
-                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')),
+                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if has_gpu else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')),
                                     False,
-                                    say('koordinator.sh/gpu ', text(whole(s.pod_sum('koordinator.sh/gpu'))), ' stands beside other GPU keys; ', text(('it means gpu-memory-ratio too, which excludes gpu-memory' if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else 'neither as they stand nor as the webhook rewrites them are they a legal set'))),
+                                    say('koordinator.sh/gpu ', text(whole(s.pod_sum('koordinator.sh/gpu'))), ' stands beside other GPU keys; ', ('it means gpu-memory-ratio too, which excludes gpu-memory' if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else 'neither as they stand nor as the webhook rewrites them are they a legal set')),
                                     'koordinator.sh/gpu alone, or gpu-core with one of gpu-memory and gpu-memory-ratio',
-                                    (get(who, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu')),
-                                    [((((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')) if ((get(other, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(other, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if ((get(other, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(other, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if ((get(other, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(other, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if ((get(other, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(other, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(other, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else (((*other_at, 'resources', 'limits', 'huawei.com/npu-core') if (get(other, 'resources', 'limits', 'huawei.com/npu-core') is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-core')) if ((get(other, 'resources', 'limits', 'huawei.com/npu-core') if (get(other, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(other, 'resources', 'requests', 'huawei.com/npu-core')) is not None) else (((*other_at, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(other, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-cpu')) if ((get(other, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(other, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(other, 'resources', 'requests', 'huawei.com/npu-cpu')) is not None) else ((*other_at, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(other, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-dvpp')))))))), 'another GPU key is asked for here')],
+                                    gpu__,
+                                    [((((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')) if (gpu_memory_ is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if (gpu_shared_ is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else (((*other_at, 'resources', 'limits', 'huawei.com/npu-core') if (npu_core is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-core')) if (npu_core_ is not None) else (((*other_at, 'resources', 'limits', 'huawei.com/npu-cpu') if (npu_cpu is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-cpu')) if (npu_cpu_ is not None) else ((*other_at, 'resources', 'limits', 'huawei.com/npu-dvpp') if (npu_dvpp is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-dvpp')))))))), 'another GPU key is asked for here')],
                                     None,
                                     [*_wrapped_8f4f47_because(s, True), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
                                 ))
@@ -546,14 +634,21 @@ def KM104(s: Any, p: Any, out: Any) -> None:
             if lt(0, mod(value_number, 100)):
                 spec = get(pod_, 'spec')
                 for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', k) if (get(each, 'resources', 'limits', k) is not None) else get(each, 'resources', 'requests', k))))]][:1]:
+                    resources = get(who, 'resources')
+                    requests = get(resources, 'requests', k)
+                    limits = get(resources, 'limits', k)
+                    value_ = div(add(value_number, 99), 100)
+                    has_limits = (limits is not None)
+                    value__ = mul(value_, 100)
+                    limits_ = (limits if has_limits else requests)
                     out((
-                        ((*who_at, 'resources', 'limits', k) if (get(who, 'resources', 'limits', k) is not None) else (*who_at, 'resources', 'requests', k)),
+                        ((*who_at, 'resources', 'limits', k) if has_limits else (*who_at, 'resources', 'requests', k)),
                         False,
                         say(text(k), ' is ', text(value_number), ' in all; above 100 it must be whole devices'),
                         'up to 100, or a multiple of 100',
-                        (get(who, 'resources', 'limits', k) if (get(who, 'resources', 'limits', k) is not None) else get(who, 'resources', 'requests', k)),
+                        limits_,
                         [],
-                        (say('ask for ', text(k), ' ', text(mul(div(add(value_number, 99), 100), 100))), False, (('set', ((*who_at, 'resources', 'limits', k) if (get(who, 'resources', 'limits', k) is not None) else (*who_at, 'resources', 'requests', k)), (mul(div(add(value_number, 99), 100), 100) if equal(whole(quantity((get(who, 'resources', 'limits', k) if (get(who, 'resources', 'limits', k) is not None) else get(who, 'resources', 'requests', k)))), value_number) else None)), )),
+                        (say('ask for ', text(k), ' ', text(value__)), False, (('set', ((*who_at, 'resources', 'limits', k) if has_limits else (*who_at, 'resources', 'requests', k)), (value__ if equal(whole(quantity(limits_)), value_number) else None)), )),
                         [*pod_reads(pod_, k), *pod_reads(pod_, k)],
                     ))
 
@@ -567,12 +662,25 @@ def KM106(s: Any, p: Any, out: Any) -> None:
                 if (not s.once(_accepted_1b9a7f)):
                     if s.once(_hooked_old_1b45bb):
                         for who_at, who in [*[(c_at, c) for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) and ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None)))]][:1]:
+                            resources = get(who, 'resources')
+                            requests = get(resources, 'requests')
+                            limits = get(resources, 'limits')
+                            gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
+                            gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
+                            gpu_core = get(limits, 'koordinator.sh/gpu-core')
+                            gpu = get(limits, 'koordinator.sh/gpu')
+                            gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
+                            gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
+                            gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
+                            has_gpu = (gpu_ is not None)
+                            gpu_core__ = (gpu_core_ if (gpu_core_ is not None) else (gpu_memory_ratio_ if (gpu_memory_ratio_ is not None) else (gpu_memory if (gpu_memory is not None) else get(requests, 'koordinator.sh/gpu-memory'))))
+                            gpu__ = (gpu_ if has_gpu else gpu_core__)
                             out((
-                                (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))),
+                                (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if has_gpu else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))),
                                 False,
                                 "the Pod's GPU keys are no legal set in sum, unless Koordinator's webhook puts koordinator.sh/gpu.shared into each container",
                                 'koordinator.sh/gpu.shared in each container that asks for a share',
-                                ((get(who, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))),
+                                gpu__,
                                 [],
                                 None,
                                 [*_hooks_f1ad4d_because(s, True), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *_accepted_1b9a7f_because(s, False), *_hooked_old_1b45bb_because(s, True)],
@@ -589,12 +697,18 @@ def KM055(s: Any, p: Any, out: Any) -> None:
                     if s.once(_hooked_64ef45):
                         if (not s.once(_hooked_old_1b45bb)):
                             for who_at, who in [*[(c_at, c) for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) and (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)))]][:1]:
+                                resources = get(who, 'resources')
+                                gpu_core = get(resources, 'requests', 'koordinator.sh/gpu-core')
+                                gpu_core_ = get(resources, 'limits', 'koordinator.sh/gpu-core')
+                                has_gpu_core = (gpu_core_ is not None)
+                                gpu_core__ = (gpu_core_ if has_gpu_core else gpu_core)
+                                gpu_core_number = whole(quantity(gpu_core__))
                                 out((
-                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')),
+                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if has_gpu_core else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')),
                                     False,
                                     say('gpu-core ', text(whole(s.pod_sum('koordinator.sh/gpu-core'))), ' in all without gpu.shared is more than 100 percent of one card'),
-                                    say('koordinator.sh/gpu.shared ', text((div(whole(quantity((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')))), 100) if (lt(100, whole(quantity((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core'))))) and equal(mod(whole(quantity((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')))), 100), 0)) else 1)), ' beside it'),
-                                    (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')),
+                                    say('koordinator.sh/gpu.shared ', (text(div(gpu_core_number, 100)) if (lt(100, gpu_core_number) and equal(mod(gpu_core_number, 100), 0)) else text(1)), ' beside it'),
+                                    gpu_core__,
                                     [],
                                     None,
                                     [*_hooks_f1ad4d_because(s, True), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, True), *_hooked_old_1b45bb_because(s, False)],
@@ -611,12 +725,18 @@ def KM155(s: Any, p: Any, out: Any) -> None:
                     if s.once(_hooked_64ef45):
                         if (not s.once(_hooked_old_1b45bb)):
                             for who_at, who in [*[(c_at, c) for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) and (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)))]][:1]:
+                                resources = get(who, 'resources')
+                                gpu_core = get(resources, 'requests', 'koordinator.sh/gpu-core')
+                                gpu_core_ = get(resources, 'limits', 'koordinator.sh/gpu-core')
+                                has_gpu_core = (gpu_core_ is not None)
+                                gpu_core__ = (gpu_core_ if has_gpu_core else gpu_core)
+                                gpu_core_number = whole(quantity(gpu_core__))
                                 out((
-                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')),
+                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if has_gpu_core else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')),
                                     False,
                                     say('gpu-core ', text(whole(s.pod_sum('koordinator.sh/gpu-core'))), " in all without gpu.shared is more than 100 percent of one card, unless Koordinator's webhook puts gpu.shared in"),
-                                    say('koordinator.sh/gpu.shared ', text((div(whole(quantity((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')))), 100) if (lt(100, whole(quantity((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core'))))) and equal(mod(whole(quantity((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')))), 100), 0)) else 1)), ' beside it'),
-                                    (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')),
+                                    say('koordinator.sh/gpu.shared ', (text(div(gpu_core_number, 100)) if (lt(100, gpu_core_number) and equal(mod(gpu_core_number, 100), 0)) else text(1)), ' beside it'),
+                                    gpu_core__,
                                     [],
                                     None,
                                     [*_hooks_f1ad4d_because(s, True), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, True), *_hooked_old_1b45bb_because(s, False)],
@@ -631,12 +751,26 @@ def KM107(s: Any, p: Any, out: Any) -> None:
             if (not s.once(_hooked_64ef45)):
                 if (not s.once(_hooked_old_1b45bb)):
                     for who_at, who in [*[(c_at, c) for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) and ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None)))]][:1]:
+                        resources = get(who, 'resources')
+                        requests = get(resources, 'requests')
+                        limits = get(resources, 'limits')
+                        gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
+                        gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
+                        gpu_core = get(limits, 'koordinator.sh/gpu-core')
+                        gpu = get(limits, 'koordinator.sh/gpu')
+                        value = (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp')))
+                        gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
+                        gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
+                        gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
+                        has_gpu = (gpu_ is not None)
+                        gpu_core__ = (gpu_core_ if (gpu_core_ is not None) else (gpu_memory_ratio_ if (gpu_memory_ratio_ is not None) else (gpu_memory if (gpu_memory is not None) else get(requests, 'koordinator.sh/gpu-memory'))))
+                        gpu__ = (gpu_ if has_gpu else gpu_core__)
                         out((
-                            (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))),
+                            (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if has_gpu else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))),
                             False,
-                            say("Koordinator's webhook, which is on by default, puts koordinator.sh/gpu.shared in here, and ", text(('with it a full Huawei card is no legal set' if (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp'))) else 'the Pod is refused on every node'))),
-                            say(text(('a namespace that the webhook skips, or a slice with npu-cpu and gpu-memory' if (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp'))) else 'no GPU key, or amounts above zero'))),
-                            ((get(who, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))),
+                            say("Koordinator's webhook, which is on by default, puts koordinator.sh/gpu.shared in here, and ", ('with it a full Huawei card is no legal set' if value else 'the Pod is refused on every node')),
+                            say(('a namespace that the webhook skips, or a slice with npu-cpu and gpu-memory' if value else 'no GPU key, or amounts above zero')),
+                            gpu__,
                             [],
                             None,
                             [*_hooks_f1ad4d_because(s, True), *_accepted_1b9a7f_because(s, True), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)],
@@ -658,12 +792,23 @@ def KM061(s: Any, p: Any, out: Any) -> None:
                         if (not s.once(_hooked_64ef45)):
                             if (not s.once(_hooked_old_1b45bb)):
                                 for who_at, who in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp')))))]][:1]:
+                                    resources = get(who, 'resources')
+                                    requests = get(resources, 'requests')
+                                    limits = get(resources, 'limits')
+                                    npu_dvpp = get(limits, 'huawei.com/npu-dvpp')
+                                    npu_cpu = get(limits, 'huawei.com/npu-cpu')
+                                    npu_core = get(limits, 'huawei.com/npu-core')
+                                    npu_cpu_ = (npu_cpu if (npu_cpu is not None) else get(requests, 'huawei.com/npu-cpu'))
+                                    npu_core_ = (npu_core if (npu_core is not None) else get(requests, 'huawei.com/npu-core'))
+                                    has_npu_core = (npu_core_ is not None)
+                                    npu_cpu__ = (npu_cpu_ if (npu_cpu_ is not None) else (npu_dvpp if (npu_dvpp is not None) else get(requests, 'huawei.com/npu-dvpp')))
+                                    npu_core__ = (npu_core_ if has_npu_core else npu_cpu__)
                                     out((
-                                        (((*who_at, 'resources', 'limits', 'huawei.com/npu-core') if (get(who, 'resources', 'limits', 'huawei.com/npu-core') is not None) else (*who_at, 'resources', 'requests', 'huawei.com/npu-core')) if ((get(who, 'resources', 'limits', 'huawei.com/npu-core') if (get(who, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(who, 'resources', 'requests', 'huawei.com/npu-core')) is not None) else (((*who_at, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(who, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else (*who_at, 'resources', 'requests', 'huawei.com/npu-cpu')) if ((get(who, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(who, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(who, 'resources', 'requests', 'huawei.com/npu-cpu')) is not None) else ((*who_at, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(who, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else (*who_at, 'resources', 'requests', 'huawei.com/npu-dvpp')))),
+                                        (((*who_at, 'resources', 'limits', 'huawei.com/npu-core') if (npu_core is not None) else (*who_at, 'resources', 'requests', 'huawei.com/npu-core')) if has_npu_core else (((*who_at, 'resources', 'limits', 'huawei.com/npu-cpu') if (npu_cpu is not None) else (*who_at, 'resources', 'requests', 'huawei.com/npu-cpu')) if (npu_cpu_ is not None) else ((*who_at, 'resources', 'limits', 'huawei.com/npu-dvpp') if (npu_dvpp is not None) else (*who_at, 'resources', 'requests', 'huawei.com/npu-dvpp')))),
                                         False,
-                                        say(text(('a Huawei slice is part of one card, and gpu.shared is above 1' if lt(1, whole(pod_gpu_shared)) else 'the Huawei keys of this Pod are no set that koord-scheduler knows'))),
+                                        say(('a Huawei slice is part of one card, and gpu.shared is above 1' if lt(1, whole(pod_gpu_shared)) else 'the Huawei keys of this Pod are no set that koord-scheduler knows')),
                                         'npu-core with gpu-memory-ratio (full cards), or npu-core, npu-cpu and gpu-memory with gpu.shared 1 and perhaps npu-dvpp up to 100 (a slice)',
-                                        ((get(who, 'resources', 'limits', 'huawei.com/npu-core') if (get(who, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(who, 'resources', 'requests', 'huawei.com/npu-core')) if ((get(who, 'resources', 'limits', 'huawei.com/npu-core') if (get(who, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(who, 'resources', 'requests', 'huawei.com/npu-core')) is not None) else ((get(who, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(who, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(who, 'resources', 'requests', 'huawei.com/npu-cpu')) if ((get(who, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(who, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(who, 'resources', 'requests', 'huawei.com/npu-cpu')) is not None) else (get(who, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(who, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(who, 'resources', 'requests', 'huawei.com/npu-dvpp')))),
+                                        npu_core__,
                                         [],
                                         None,
                                         [*(pod_reads(pod_, 'huawei.com/npu-core') if lt(0, s.pod_sum('huawei.com/npu-core')) else (pod_reads(pod_, 'huawei.com/npu-cpu') if lt(0, s.pod_sum('huawei.com/npu-cpu')) else pod_reads(pod_, 'huawei.com/npu-dvpp'))), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *((pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (pod_gpu_shared is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else ([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
@@ -695,15 +840,16 @@ def KM016(s: Any, p: Any, out: Any) -> None:
                     value___ = [each for each in value if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]
                     if (value__ or (s.once(_alike_49de52) and (any((not equal(get(one, 'name'), name)) for one in value___) and (not any(equal(get(one, 'name'), name) for one in [*value___][:1]))))):
                         if (gpu_shared_nanos is not None):
+                            reads_1 = [*[get(spec, 'containers')], *[because_ for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] for because_ in ([get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared')]])]]
                             out((
                                 ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if has_gpu_shared else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')),
                                 False,
-                                say(text(('the containers of this Pod ask for several cards in sum, and a MetaX sGPU is part of one' if value_ else 'a MetaX sGPU is part of one card, and gpu.shared names another number of cards')), ': ', text(pod_gpu_shared_number)),
+                                say(('the containers of this Pod ask for several cards in sum, and a MetaX sGPU is part of one' if value_ else 'a MetaX sGPU is part of one card, and gpu.shared names another number of cards'), ': ', text(pod_gpu_shared_number)),
                                 'koordinator.sh/gpu.shared 1, once in the Pod',
                                 gpu_shared__,
                                 [],
                                 ('set gpu.shared to 1', False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if has_gpu_shared else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')), (1 if value__ else None)), )),
-                                [*[*pod_reads(pod_, 'metax-tech.com/sgpu'), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *(([gpu_shared_] if has_gpu_shared else [*[gpu_shared_], *[gpu_shared]]) if value__ else [*_alike_49de52_because(s, True), *[*[*[*[get(spec, 'containers')], *[because_ for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] for because_ in ([get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared')]])]], *[because_ for one_at, one in [(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))] if (not equal(get(one, 'name'), name)) for because_ in [*[get(one, 'name')], *[name]]]], *[*[*[get(spec, 'containers')], *[because_ for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] for because_ in ([get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared')]])]], *[because_ for one_at, one in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1] for because_ in [*[get(one, 'name')], *[name]]]]]])], *([gpu_shared_] if has_gpu_shared else [*[gpu_shared_], *[gpu_shared]])],
+                                [*[*pod_reads(pod_, 'metax-tech.com/sgpu'), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *(([gpu_shared_] if has_gpu_shared else [*[gpu_shared_], *[gpu_shared]]) if value__ else [*_alike_49de52_because(s, True), *[*[*reads_1, *[because_ for one_at, one in [(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))] if (not equal(get(one, 'name'), name)) for because_ in [*[get(one, 'name')], *[name]]]], *[*reads_1, *[because_ for one_at, one in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1] for because_ in [*[get(one, 'name')], *[name]]]]]])], *([gpu_shared_] if has_gpu_shared else [*[gpu_shared_], *[gpu_shared]])],
                             ))
 
 
@@ -743,8 +889,10 @@ def KM018(s: Any, p: Any, out: Any) -> None:
         if (not ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
             spec = get(pod_, 'spec')
             for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                resources = get(who, 'resources')
+                sgpu = get(resources, 'limits', 'metax-tech.com/sgpu')
                 out((
-                    ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                    ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (sgpu is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
                     False,
                     'metax-tech.com/sgpu stands alone; under koord-scheduler nothing says how much of a card it is',
                     'koordinator.sh/gpu.shared 1, koordinator.sh/gpu-core and koordinator.sh/gpu-memory beside it',
@@ -765,8 +913,10 @@ def KM118(s: Any, p: Any, out: Any) -> None:
                     if (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-core')))):
                         spec = get(pod_, 'spec')
                         for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                            resources = get(who, 'resources')
+                            sgpu = get(resources, 'limits', 'metax-tech.com/sgpu')
                             out((
-                                ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                                ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (sgpu is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
                                 False,
                                 "the sGPU has no koordinator.sh/gpu.shared; Koordinator's webhook has to put it in",
                                 'koordinator.sh/gpu.shared 1',
@@ -790,8 +940,20 @@ def KM119(s: Any, p: Any, out: Any) -> None:
                     if (not (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu')))):
                         if (not (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp')))):
                             for who_at, who in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
+                                resources = get(who, 'resources')
+                                requests = get(resources, 'requests')
+                                limits = get(resources, 'limits')
+                                gpu_shared = get(limits, 'koordinator.sh/gpu.shared')
+                                gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
+                                gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
+                                gpu_core = get(limits, 'koordinator.sh/gpu-core')
+                                gpu = get(limits, 'koordinator.sh/gpu')
+                                gpu_shared_ = (gpu_shared if (gpu_shared is not None) else get(requests, 'koordinator.sh/gpu.shared'))
+                                gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
+                                gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
+                                gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
                                 out((
-                                    (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')))))),
+                                    (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if (gpu_shared_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if (gpu_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')))))),
                                     False,
                                     'a share of a MetaX card is asked for without metax-tech.com/sgpu',
                                     "metax-tech.com/sgpu 1 beside Koordinator's keys",
@@ -819,15 +981,21 @@ def KM019(s: Any, p: Any, out: Any) -> None:
                     value_ = [each for each in value if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]
                     if any((not equal(get(one, 'name'), name)) for one in value_):
                         if (not any(equal(get(one, 'name'), name) for one in [*value_][:1])):
+                            resources = get(who, 'resources')
+                            sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
+                            sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
+                            has_sgpu = (sgpu_ is not None)
+                            sgpu__ = (sgpu_ if has_sgpu else sgpu)
+                            reads_1 = [*[get(spec, 'containers')], *[because_ for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] for because_ in ([get(each, 'resources', 'limits', 'metax-tech.com/sgpu')] if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else [*[get(each, 'resources', 'limits', 'metax-tech.com/sgpu')], *[get(each, 'resources', 'requests', 'metax-tech.com/sgpu')]])]]
                             out((
-                                ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                                ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
                                 False,
                                 'a second container of the Pod asks for an sGPU',
                                 'one container with metax-tech.com/sgpu in a Pod',
-                                (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(who, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                                sgpu__,
                                 [],
                                 None,
-                                [*((pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (pod_gpu_shared is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else ([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *[*[*[*[get(spec, 'containers')], *[because_ for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] for because_ in ([get(each, 'resources', 'limits', 'metax-tech.com/sgpu')] if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else [*[get(each, 'resources', 'limits', 'metax-tech.com/sgpu')], *[get(each, 'resources', 'requests', 'metax-tech.com/sgpu')]])]], *[because_ for one_at, one in [(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))] if (not equal(get(one, 'name'), name)) for because_ in [*[get(one, 'name')], *[name]]]], *[*[*[get(spec, 'containers')], *[because_ for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] for because_ in ([get(each, 'resources', 'limits', 'metax-tech.com/sgpu')] if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else [*[get(each, 'resources', 'limits', 'metax-tech.com/sgpu')], *[get(each, 'resources', 'requests', 'metax-tech.com/sgpu')]])]], *[because_ for one_at, one in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1] for because_ in [*[get(one, 'name')], *[name]]]]]],
+                                [*((pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (pod_gpu_shared is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else ([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *[*[*reads_1, *[because_ for one_at, one in [(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))] if (not equal(get(one, 'name'), name)) for because_ in [*[get(one, 'name')], *[name]]]], *[*reads_1, *[because_ for one_at, one in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1] for because_ in [*[get(one, 'name')], *[name]]]]]],
                             ))
 
 
@@ -838,14 +1006,18 @@ def KM020(s: Any, p: Any, out: Any) -> None:
     sgpu_qos_policy = get(annotations, 'metax-tech.com/sgpu-qos-policy')
     if is_type(sgpu_qos_policy, 'text'):
         if (not member(sgpu_qos_policy, ('fixed-share', 'best-effort', 'burst-share'))):
+            sgpu_qos_policy_ = lower(trim(sgpu_qos_policy))
+            value = equal(sgpu_qos_policy_, 'fs')
+            value_ = ('best-effort' if equal(sgpu_qos_policy_, 'be') else ('burst-share' if equal(sgpu_qos_policy_, 'bs') else nearest(sgpu_qos_policy, ('fixed-share', 'best-effort', 'burst-share'))))
+            value__ = ('fixed-share' if value else value_)
             out((
                 (*('pod',), 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy'),
                 False,
                 say('sgpu-qos-policy is ', text(sgpu_qos_policy), ', which is none of the policies of MetaX sGPU'),
-                say(text(('one of fixed-share, best-effort, burst-share (fs, be and bs are those of Tencent qGPU)' if member(lower(trim(sgpu_qos_policy)), ('fs', 'be', 'bs')) else 'one of fixed-share, best-effort, burst-share, spelt exactly so'))),
+                say(('one of fixed-share, best-effort, burst-share (fs, be and bs are those of Tencent qGPU)' if member(sgpu_qos_policy_, ('fs', 'be', 'bs')) else 'one of fixed-share, best-effort, burst-share, spelt exactly so')),
                 sgpu_qos_policy,
                 [],
-                (say('write ', text(('fixed-share' if equal(lower(trim(sgpu_qos_policy)), 'fs') else ('best-effort' if equal(lower(trim(sgpu_qos_policy)), 'be') else ('burst-share' if equal(lower(trim(sgpu_qos_policy)), 'bs') else nearest(sgpu_qos_policy, ('fixed-share', 'best-effort', 'burst-share'))))))), False, (('set', (*('pod',), 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy'), ('fixed-share' if equal(lower(trim(sgpu_qos_policy)), 'fs') else ('best-effort' if equal(lower(trim(sgpu_qos_policy)), 'be') else ('burst-share' if equal(lower(trim(sgpu_qos_policy)), 'bs') else nearest(sgpu_qos_policy, ('fixed-share', 'best-effort', 'burst-share')))))), )),
+                (say('write ', text(value__)), False, (('set', (*('pod',), 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy'), value__), )),
                 [*[sgpu_qos_policy], *[sgpu_qos_policy]],
             ))
 
@@ -860,38 +1032,21 @@ def KM021(s: Any, p: Any, out: Any) -> None:
                 if (not (get(object_, 'spec', 'jobTemplate', 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy') is not None)):
                     spec = get(pod_, 'spec')
                     for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                        resources = get(who, 'resources')
+                        sgpu = get(resources, 'limits', 'metax-tech.com/sgpu')
                         out((
-                            ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                            ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (sgpu is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
                             False,
                             'the Pod asks for an sGPU and does not say how compute is shared',
                             'the annotation metax-tech.com/sgpu-qos-policy, one of fixed-share, best-effort, burst-share',
                             None,
                             [],
                             None,
-                            [*_sgpu_pod_6f575d_because(s, True), *[*[get(pod_, 'metadata')], *[because_ for part_at, part in located((*('pod',), 'metadata'), get(pod_, 'metadata')) for because_ in [get(part, 'metax-tech.com/sgpu-qos-policy')]]], *[*[get(object_, 'metadata')], *[because_ for part_at, part in located((*('object',), 'metadata'), get(object_, 'metadata')) for because_ in [get(part, 'metax-tech.com/sgpu-qos-policy')]]], *[get(object_, 'spec', 'jobTemplate', 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy')]],
+                            [*_sgpu_pod_6f575d_because(s, True), *[*[get(pod_, 'metadata')], *[because_ for part_at, part in located((*('pod',), 'metadata'), get(pod_, 'metadata')) for because_ in [get(part, 'metax-tech.com/sgpu-qos-policy')]], *[None]], *[*[get(object_, 'metadata')], *[because_ for part_at, part in located((*('object',), 'metadata'), get(object_, 'metadata')) for because_ in [get(part, 'metax-tech.com/sgpu-qos-policy')]], *[None]], *[get(object_, 'spec', 'jobTemplate', 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy')]],
                         ))
 
 
 def KM022(s: Any, p: Any, out: Any) -> None:
-    """misspelt-metadata"""
-    self_ = s.value
-    for part_at, part in located(('self',), self_):
-        if is_type(part, 'map'):
-            if (not member(part_at[-1], ('annotations', 'labels', 'managedFields'))):
-                if any(matches(v_at[-1], '([a-z0-9.-]+\\.)?koordinator\\.sh/.*|metax-tech\\.com/.*') for v_at, v in located(part_at, part)):
-                    out((
-                        part_at,
-                        True,
-                        say('metadata has no field ', text(part_at[-1])),
-                        say(text((nearest(part_at[-1], ('annotations', 'labels')) if (nearest(part_at[-1], ('annotations', 'labels')) is not None) else 'annotations'))),
-                        part_at[-1],
-                        [],
-                        (say('rename it to ', text(nearest(part_at[-1], ('annotations', 'labels')))), False, (('rename', part_at, nearest(part_at[-1], ('annotations', 'labels'))), )),
-                        [*[part], *[*[part], *[because_ for v_at, v in located(part_at, part) if matches(v_at[-1], '([a-z0-9.-]+\\.)?koordinator\\.sh/.*|metax-tech\\.com/.*') for because_ in []]]],
-                    ))
-
-
-def KM122(s: Any, p: Any, out: Any) -> None:
     """pod-annotation-on-owner"""
     object_ = s.object
     for k_at, k in located(('self',), ('metax-tech.com/sgpu-qos-policy', 'scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
@@ -910,7 +1065,7 @@ def KM122(s: Any, p: Any, out: Any) -> None:
                         annotations_,
                         [],
                         None,
-                        [*[annotations_], *[get((get(spec, 'jobTemplate', 'spec', 'template', 'metadata') if equal(kind, 'CronJob') else get(spec, 'template', 'metadata')), 'annotations', k)], *[*[get(spec, 'tasks')], *[because_ for task_at, task in located((*('object',), 'spec', 'tasks'), get(spec, 'tasks')) for because_ in [get(task, 'template', 'metadata', 'annotations', k)]]]],
+                        [*[annotations_], *[get((get(spec, 'jobTemplate', 'spec', 'template', 'metadata') if equal(kind, 'CronJob') else get(spec, 'template', 'metadata')), 'annotations', k)], *[*[get(spec, 'tasks')], *[because_ for task_at, task in located((*('object',), 'spec', 'tasks'), get(spec, 'tasks')) for because_ in [get(task, 'template', 'metadata', 'annotations', k)]], *[None]]],
                     ))
 
 
@@ -988,14 +1143,16 @@ def KM026(s: Any, p: Any, out: Any) -> None:
         has_limits = (limits_ is not None)
         limits__ = (limits_ if has_limits else requests_)
         if (limits__ is not None):
+            k_ = get(split(k, '/'), 1)
+            value = append('koordinator.sh/', k_)
             out((
                 ((*('self',), 'resources', 'limits', k) if has_limits else (*('self',), 'resources', 'requests', k)),
                 True,
-                say(text(k), ' is the old name of ', text(append('koordinator.sh/', get(split(k, '/'), 1)))),
-                say(text(append('koordinator.sh/', get(split(k, '/'), 1)))),
+                say(text(k), ' is the old name of ', text(value)),
+                say(text(value)),
                 k,
                 [],
-                (say('rename it to ', text(append('koordinator.sh/', get(split(k, '/'), 1)))), False, (('rename', (*('self',), 'resources', 'limits', k), append('koordinator.sh/', get(split(k, '/'), 1))), ('rename', (*('self',), 'resources', 'requests', k), append('koordinator.sh/', get(split(k, '/'), 1))), )),
+                (say('rename it to ', text(value)), False, (('rename', (*('self',), 'resources', 'limits', k), value), ('rename', (*('self',), 'resources', 'requests', k), value), )),
                 ([limits_] if has_limits else [*[limits_], *[requests_]]),
             ))
 
@@ -1022,7 +1179,7 @@ def KM028(s: Any, p: Any, out: Any) -> None:
                         annotations__,
                         [],
                         None,
-                        [*[*[get(object_, 'metadata', 'uid')], *([k] if not equal(k, 'scheduling.koordinator.sh/device-allocated') else ([annotations] if not is_type(annotations, 'text') else ([annotations] if not (not equal(trim(annotations), 'null')) else [*[annotations], *[*[annotations], *[because_ for listed_at, listed in located((*('pod',), 'metadata', 'annotations', k), annotations_) for because_ in ([listed] if not (listed is not None) else [*[listed], *[*[listed], *[because_ for one_at, one in located(listed_at, listed) for because_ in [*[one], *([get(one, 'minor')] if not (get(one, 'minor') is not None) else [get(one, 'minor')]), *[*[get(one, 'resources')], *[because_ for q_at, q in located((*one_at, 'resources'), get(one, 'resources')) for because_ in ([q] if not (q is not None) else [q])]]]]]])]]])))], *([annotations] if has_annotations else [*[annotations], *[labels]])],
+                        [*[*[get(object_, 'metadata', 'uid')], *([k] if not equal(k, 'scheduling.koordinator.sh/device-allocated') else ([annotations] if not is_type(annotations, 'text') else ([annotations] if not (not equal(trim(annotations), 'null')) else [*[annotations], *[*[annotations], *[because_ for listed_at, listed in located((*('pod',), 'metadata', 'annotations', k), annotations_) for because_ in ([listed] if not (listed is not None) else [*[listed], *[*[listed], *[because_ for one_at, one in located(listed_at, listed) for because_ in [*[one], *[get(one, 'minor')], *[*[get(one, 'resources')], *[because_ for q_at, q in located((*one_at, 'resources'), get(one, 'resources')) for because_ in [q]]]]]]])]]])))], *([annotations] if has_annotations else [*[annotations], *[labels]])],
                     ))
 
 
@@ -1150,14 +1307,17 @@ def KM133(s: Any, p: Any, out: Any) -> None:
             status = get(condition, 'status')
             if (status is not None):
                 if (not member(status, ('True', 'False', 'Unknown'))):
+                    value = equal(status, True)
+                    value_ = ('False' if equal(status, False) else nearest(status, ('True', 'False', 'Unknown')))
+                    value__ = ('True' if value else value_)
                     out((
                         (*condition_at, 'status'),
                         False,
-                        say(text(('status is a boolean, and the CRD wants a text: quote it' if is_type(status, 'bool') else 'status is none of the texts that it can be'))),
+                        say(('status is a boolean, and the CRD wants a text: quote it' if is_type(status, 'bool') else 'status is none of the texts that it can be')),
                         "'True', 'False' or 'Unknown', in quotes",
                         status,
                         [],
-                        (say("write '", text(('True' if equal(status, True) else ('False' if equal(status, False) else nearest(status, ('True', 'False', 'Unknown'))))), "'"), False, (('set', (*condition_at, 'status'), (('True' if equal(status, True) else ('False' if equal(status, False) else nearest(status, ('True', 'False', 'Unknown')))) if is_type(status, 'text') else None)), )),
+                        (say("write '", text(value__), "'"), False, (('set', (*condition_at, 'status'), (value__ if is_type(status, 'text') else None)), )),
                         [*[status], *[status]],
                     ))
 
@@ -1178,7 +1338,7 @@ def KM134(s: Any, p: Any, out: Any) -> None:
                         reason,
                         [],
                         None,
-                        [*[reason], *([reason] if (not matches(reason, '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')) else [reason])],
+                        [*[reason], *[reason]],
                     ))
 
 
@@ -1256,12 +1416,12 @@ def KM036(s: Any, p: Any, out: Any) -> None:
                     out((
                         ((*device_at, 'health') if has_health else device_at),
                         False,
-                        say('health is ', text(('false' if has_health else 'missing, which means false')), ', and the condition Healthy is True'),
+                        say('health is ', ('false' if has_health else 'missing, which means false'), ', and the condition Healthy is True'),
                         'health: true',
                         health,
                         [((*device_at, 'conditions'), 'the conditions say that it is healthy')],
                         ('set health to true', False, (('set', (*device_at, 'health'), (True if has_health else None)), )),
-                        [*[*[device], *([health] if (not has_health) else [health])], *[*[conditions], *[because_ for c_at, c in located((*device_at, 'conditions'), conditions) if (equal(get(c, 'type'), 'Healthy') and equal(get(c, 'status'), 'True')) for because_ in [*[get(c, 'type')], *[get(c, 'status')]]]]],
+                        [*[*[device], *[health]], *[*[conditions], *[because_ for c_at, c in located((*device_at, 'conditions'), conditions) if (equal(get(c, 'type'), 'Healthy') and equal(get(c, 'status'), 'True')) for because_ in [*[get(c, 'type')], *[get(c, 'status')]]]]],
                     ))
 
 
@@ -1440,6 +1600,7 @@ def KM041(s: Any, p: Any, out: Any) -> None:
     gpu_partition_policy = get(labels, 'node.koordinator.sh/gpu-partition-policy')
     if (gpu_partition_policy is not None):
         if (not member(gpu_partition_policy, ('Honor', 'Prefer'))):
+            value = nearest(gpu_partition_policy, ('Honor', 'Prefer'))
             out((
                 (*('object',), 'metadata', 'labels', 'node.koordinator.sh/gpu-partition-policy'),
                 False,
@@ -1447,7 +1608,7 @@ def KM041(s: Any, p: Any, out: Any) -> None:
                 say('one of ', text(('Honor', 'Prefer'))),
                 gpu_partition_policy,
                 [],
-                (say('write node.koordinator.sh/gpu-partition-policy as ', text(nearest(gpu_partition_policy, ('Honor', 'Prefer')))), False, (('set', (*('object',), 'metadata', 'labels', 'node.koordinator.sh/gpu-partition-policy'), nearest(gpu_partition_policy, ('Honor', 'Prefer'))), )),
+                (say('write node.koordinator.sh/gpu-partition-policy as ', text(value)), False, (('set', (*('object',), 'metadata', 'labels', 'node.koordinator.sh/gpu-partition-policy'), value), )),
                 [*[gpu_partition_policy], *[gpu_partition_policy]],
             ))
 
@@ -1550,7 +1711,7 @@ def KM043(s: Any, p: Any, out: Any) -> None:
             out((
                 (*('object',), 'status', 'capacity', k),
                 False,
-                say(text(k), ' is ', text(capacity_number), ', which is ', text(('no number of whole cards' if value else 'not the same as gpu-core'))),
+                say(text(k), ' is ', text(capacity_number), ', which is ', ('no number of whole cards' if value else 'not the same as gpu-core')),
                 '100 for each GPU of the node, the same for gpu.shared, gpu-core and gpu-memory-ratio',
                 capacity_,
                 [((*('object',), 'status', 'capacity', 'koordinator.sh/gpu-core'), 'gpu-core of the node')],
@@ -1575,6 +1736,7 @@ def KM144(s: Any, p: Any, out: Any) -> None:
             value_ = size(value)
             value__ = mul(100, value_)
             if (not equal(gpu_core_number, value__)):
+                reads_1 = [*[gpu_core], *[*[devices], *[because_ for d_at, d in located((*('found', ('Device', get(object_, 'metadata', 'name'), None)), 'spec', 'devices'), devices) for because_ in [*[get(d, 'type')], *[get(d, 'health')]]]]]
                 out((
                     (*('object',), 'status', 'capacity', 'koordinator.sh/gpu-core'),
                     False,
@@ -1583,7 +1745,7 @@ def KM144(s: Any, p: Any, out: Any) -> None:
                     gpu_core,
                     [((*('found', ('Device', get(object_, 'metadata', 'name'), None)), 'spec', 'devices'), 'the devices of the node')],
                     None,
-                    [*[device], *[gpu_core], *[*[gpu_core], *[*[devices], *[because_ for d_at, d in located((*('found', ('Device', get(object_, 'metadata', 'name'), None)), 'spec', 'devices'), devices) for because_ in [*[get(d, 'type')], *[get(d, 'health')]]]]]],
+                    [*[device], *[gpu_core], *reads_1],
                 ))
 
 
@@ -1602,6 +1764,7 @@ def KM044(s: Any, p: Any, out: Any) -> None:
                 value = div(gpu_core_number_, 100)
                 value_ = mul(value, 16)
                 if lt(value_, whole(quantity(sgpu))):
+                    reads_1 = ([get(status_, 'koordinator.sh/gpu-core')] if (gpu_core_number is not None) else [*[get(status_, 'koordinator.sh/gpu-core')], *([get(status_, 'koordinator.sh/gpu.shared')] if (gpu_shared_number is not None) else [*[get(status_, 'koordinator.sh/gpu.shared')], *[get(status_, 'koordinator.sh/gpu-memory-ratio')]])])
                     out((
                         (*('object',), 'status', parent, 'metax-tech.com/sgpu'),
                         False,
@@ -1610,7 +1773,7 @@ def KM044(s: Any, p: Any, out: Any) -> None:
                         sgpu,
                         [],
                         (say('set it to ', text(value_)), False, (('set', (*('object',), 'status', parent, 'metax-tech.com/sgpu'), value_), )),
-                        [*([parent] if equal(parent, 'capacity') else [get(status, 'capacity', 'metax-tech.com/sgpu')]), *[*([get(status_, 'koordinator.sh/gpu-core')] if (gpu_core_number is not None) else [*[get(status_, 'koordinator.sh/gpu-core')], *([get(status_, 'koordinator.sh/gpu.shared')] if (gpu_shared_number is not None) else [*[get(status_, 'koordinator.sh/gpu.shared')], *[get(status_, 'koordinator.sh/gpu-memory-ratio')]])]), *[*[sgpu], *([get(status_, 'koordinator.sh/gpu-core')] if (gpu_core_number is not None) else [*[get(status_, 'koordinator.sh/gpu-core')], *([get(status_, 'koordinator.sh/gpu.shared')] if (gpu_shared_number is not None) else [*[get(status_, 'koordinator.sh/gpu.shared')], *[get(status_, 'koordinator.sh/gpu-memory-ratio')]])])]]],
+                        [*([parent] if equal(parent, 'capacity') else [get(status, 'capacity', 'metax-tech.com/sgpu')]), *[*reads_1, *[*[sgpu], *reads_1]]],
                     ))
 
 
@@ -1713,8 +1876,8 @@ def KM049(s: Any, p: Any, out: Any) -> None:
                 out((
                     (*('object',), 'data', k),
                     False,
-                    say(text(k), ' does not hold ', text(('a YAML mapping with a mode' if value else 'a YAML list of nodes'))),
-                    say(text(('a mapping such as mode: native' if value else 'a list of entries with nodeName and mode'))),
+                    say(text(k), ' does not hold ', ('a YAML mapping with a mode' if value else 'a YAML list of nodes')),
+                    say(('a mapping such as mode: native' if value else 'a list of entries with nodeName and mode')),
                     data_,
                     [],
                     None,
@@ -1730,6 +1893,7 @@ def KM149(s: Any, p: Any, out: Any) -> None:
         mode = get(entry, 'mode')
         if (mode is not None):
             if (not member(mode, ('native', 'sgpu', 'shared', 'vgpu'))):
+                value = nearest(mode, ('native', 'sgpu', 'shared', 'vgpu'))
                 out((
                     (*entry_at, 'mode'),
                     False,
@@ -1737,7 +1901,7 @@ def KM149(s: Any, p: Any, out: Any) -> None:
                     say('one of ', text(('native', 'sgpu', 'shared', 'vgpu'))),
                     mode,
                     [],
-                    (say('write mode as ', text(nearest(mode, ('native', 'sgpu', 'shared', 'vgpu')))), False, (('set', (*entry_at, 'mode'), nearest(mode, ('native', 'sgpu', 'shared', 'vgpu'))), )),
+                    (say('write mode as ', text(value)), False, (('set', (*entry_at, 'mode'), value), )),
                     [*[mode], *[mode]],
                 ))
 
@@ -1804,12 +1968,17 @@ def KM050(s: Any, p: Any, out: Any) -> None:
             if (is_type(cluster_config, 'map') or is_type(nodes_config, 'list')):
                 if (not equal(get(cluster_config, 'mode'), 'sgpu')):
                     if (not any(equal(get(entry, 'mode'), 'sgpu') for entry in items(nodes_config))):
+                        resources = get(who, 'resources')
+                        sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
+                        sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
+                        has_sgpu = (sgpu_ is not None)
+                        sgpu__ = (sgpu_ if has_sgpu else sgpu)
                         out((
-                            ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                            ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
                             False,
                             'the Pod asks for an sGPU, and metax-device-config puts no node in sgpu mode',
                             'a node with mode sgpu in nodes-config, or mode sgpu in cluster-config',
-                            (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(who, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                            sgpu__,
                             [((*config_at, 'data'), 'no node is in sgpu mode here')],
                             None,
                             [*([get(data, 'cluster-config')] if is_type(cluster_config, 'map') else [get(data, 'nodes-config')]), *[*[get(cluster_config, 'mode')], *[*[get(data, 'nodes-config')], *[because_ for entry_at, entry in located((*config_at, 'data', 'nodes-config'), nodes_config) for because_ in [get(entry, 'mode')]]]]],
@@ -1846,14 +2015,16 @@ def KM152(s: Any, p: Any, out: Any) -> None:
             spec = get(release, 'spec')
             if equal(get(spec, 'chart', 'spec', 'chart'), 'koordinator'):
                 if (not (get(spec, 'valuesFrom') is not None)):
-                    values_ = get(spec, 'values')
-                    scheduler = get(values_, 'scheduler')
+                    values = get(spec, 'values')
+                    scheduler = get(values, 'scheduler')
                     featureGates = get(scheduler, 'featureGates')
                     if (not matches(featureGates, '(.*,)? *DevicePluginAdaption=true *(,.*)?')):
+                        featureGates_ = get(values, 'featureGates')
+                        featureGates__ = contains(featureGates_, 'DevicePluginAdaption')
                         out((
-                            ((*release_at, 'spec', 'values', 'scheduler', 'featureGates') if (featureGates is not None) else ((*release_at, 'spec', 'values', 'featureGates') if contains(get(values_, 'featureGates'), 'DevicePluginAdaption') else ((*release_at, 'spec', 'values') if (values_ is not None) else (*release_at, 'spec')))),
+                            ((*release_at, 'spec', 'values', 'scheduler', 'featureGates') if (featureGates is not None) else ((*release_at, 'spec', 'values', 'featureGates') if featureGates__ else ((*release_at, 'spec', 'values') if (values is not None) else (*release_at, 'spec')))),
                             False,
-                            say(text(('DevicePluginAdaption stands under the top-level featureGates, which are those of koord-manager' if contains(get(values_, 'featureGates'), 'DevicePluginAdaption') else 'koord-scheduler is released without the gate DevicePluginAdaption')), ', and sGPU Pods are among the inputs'),
+                            say(('DevicePluginAdaption stands under the top-level featureGates, which are those of koord-manager' if featureGates__ else 'koord-scheduler is released without the gate DevicePluginAdaption'), ', and sGPU Pods are among the inputs'),
                             'scheduler.featureGates: DevicePluginAdaption=true',
                             featureGates,
                             [],
@@ -1869,12 +2040,12 @@ def KM052(s: Any, p: Any, out: Any) -> None:
             spec = get(release, 'spec')
             if equal(get(spec, 'chart', 'spec', 'chart'), 'koordinator'):
                 if (not (get(spec, 'valuesFrom') is not None)):
-                    values_ = get(spec, 'values')
-                    featureGates = get(values_, 'featureGates')
+                    values = get(spec, 'values')
+                    featureGates = get(values, 'featureGates')
                     if (not contains(featureGates, 'DevicePluginAdaption')):
                         if (not matches(featureGates, '(.*,)? *EnableSyncGPUSharedResource=true *(,.*)?')):
                             out((
-                                ((*release_at, 'spec', 'values', 'featureGates') if (featureGates is not None) else ((*release_at, 'spec', 'values') if (values_ is not None) else (*release_at, 'spec'))),
+                                ((*release_at, 'spec', 'values', 'featureGates') if (featureGates is not None) else ((*release_at, 'spec', 'values') if (values is not None) else (*release_at, 'spec'))),
                                 False,
                                 'koord-manager is released without the gate EnableSyncGPUSharedResource, and sGPU Pods are among the inputs',
                                 'featureGates: EnableSyncGPUSharedResource=true',
@@ -1932,8 +2103,10 @@ def KM154(s: Any, p: Any, out: Any) -> None:
     if s.once(_sgpu_pod_6f575d):
         spec = get(pod_, 'spec')
         for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+            resources = get(who, 'resources')
+            sgpu = get(resources, 'limits', 'metax-tech.com/sgpu')
             out((
-                ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(who, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (sgpu is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
                 True,
                 'the configuration names a Koordinator older than 1.8.0, which knows no MetaX cards',
                 'Koordinator 1.8.0 or later',
@@ -1956,17 +2129,32 @@ def KM025(s: Any, p: Any, out: Any) -> None:
         if (not ((s.pod_sum('metax-tech.com/vcore') is not None) or (s.pod_sum('metax-tech.com/vmemory') is not None) or equal(schedulerName_, 'hami-scheduler'))):
             if (not contains(schedulerName_, 'koord')):
                 if (not equal(get(object_, 'kind'), 'Reservation')):
-                    for who_at, who in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
-                        out((
-                            (((*('pod',), 'spec', 'schedulerName') if (schedulerName is not None) else (*('template',), 'scheduler')) if (schedulerName_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if ((get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))))),
-                            False,
-                            say(text(('this scheduler does not know' if (schedulerName_ is not None) else 'no schedulerName, and the default scheduler does not know')), " Koordinator's GPU keys"),
-                            'schedulerName: koord-scheduler, or a ClusterColocationProfile that sets it',
-                            schedulerName,
-                            [],
-                            None,
-                            [*(pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]]), *[get(object_, 'kind')]],
-                        ))
+                    if (not (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None)):
+                        if (not (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None)):
+                            for who_at, who in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
+                                resources = get(who, 'resources')
+                                requests = get(resources, 'requests')
+                                limits = get(resources, 'limits')
+                                gpu_shared = get(limits, 'koordinator.sh/gpu.shared')
+                                gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
+                                gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
+                                gpu_core = get(limits, 'koordinator.sh/gpu-core')
+                                gpu = get(limits, 'koordinator.sh/gpu')
+                                has_schedulerName = (schedulerName_ is not None)
+                                gpu_shared_ = (gpu_shared if (gpu_shared is not None) else get(requests, 'koordinator.sh/gpu.shared'))
+                                gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
+                                gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
+                                gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
+                                out((
+                                    (((*('pod',), 'spec', 'schedulerName') if (schedulerName is not None) else (*('template',), 'scheduler')) if has_schedulerName else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if (gpu_shared_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if (gpu_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))))),
+                                    False,
+                                    say(('this scheduler does not know' if has_schedulerName else 'no schedulerName, and the default scheduler does not know'), " Koordinator's GPU keys"),
+                                    'schedulerName: koord-scheduler, or a ClusterColocationProfile that sets it',
+                                    schedulerName,
+                                    [],
+                                    None,
+                                    [*(pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]]), *[get(object_, 'kind')], *pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core'), *pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory')],
+                                ))
 
 
 def KM029(s: Any, p: Any, out: Any) -> None:
@@ -1985,7 +2173,7 @@ def KM029(s: Any, p: Any, out: Any) -> None:
                             (*('pod',), 'metadata', 'annotations', k),
                             False,
                             say(text(k), ' does not hold the JSON map that koord-scheduler reads there'),
-                            say(text(('a JSON map of device type to a map with selector, allocateStrategy, requiredTopologyScope' if value else ('a JSON map with deviceTypes and requiredScope' if equal(k, 'scheduling.koordinator.sh/device-joint-allocate') else 'a JSON map with allocatePolicy and ringBusBandwidth')))),
+                            say(('a JSON map of device type to a map with selector, allocateStrategy, requiredTopologyScope' if value else ('a JSON map with deviceTypes and requiredScope' if equal(k, 'scheduling.koordinator.sh/device-joint-allocate') else 'a JSON map with allocatePolicy and ringBusBandwidth'))),
                             annotations_,
                             [],
                             None,
@@ -2023,6 +2211,7 @@ def KM030(s: Any, p: Any, out: Any) -> None:
         allocateStrategy = get(hint, 'allocateStrategy')
         if (allocateStrategy is not None):
             if (not member(allocateStrategy, ('ApplyForAll', 'RequestsAsCount', ''))):
+                value = nearest(allocateStrategy, ('ApplyForAll', 'RequestsAsCount', ''))
                 out((
                     (*hint_at, 'allocateStrategy'),
                     False,
@@ -2030,7 +2219,7 @@ def KM030(s: Any, p: Any, out: Any) -> None:
                     'one of ApplyForAll, RequestsAsCount, spelt exactly so',
                     allocateStrategy,
                     [],
-                    (say('write allocateStrategy as ', text(nearest(allocateStrategy, ('ApplyForAll', 'RequestsAsCount', '')))), False, (('set', (*hint_at, 'allocateStrategy'), nearest(allocateStrategy, ('ApplyForAll', 'RequestsAsCount', ''))), )),
+                    (say('write allocateStrategy as ', text(value)), False, (('set', (*hint_at, 'allocateStrategy'), value), )),
                     [*[allocateStrategy], *[allocateStrategy]],
                 ))
 
@@ -2042,6 +2231,7 @@ def KM130(s: Any, p: Any, out: Any) -> None:
         requiredTopologyScope = get(hint, 'requiredTopologyScope')
         if (requiredTopologyScope is not None):
             if (not member(requiredTopologyScope, ('Device', 'PCIe', 'NUMANode', 'Node', ''))):
+                value = nearest(requiredTopologyScope, ('Device', 'PCIe', 'NUMANode', 'Node', ''))
                 out((
                     (*hint_at, 'requiredTopologyScope'),
                     False,
@@ -2049,7 +2239,7 @@ def KM130(s: Any, p: Any, out: Any) -> None:
                     'one of Device, PCIe, NUMANode, Node, spelt exactly so',
                     requiredTopologyScope,
                     [],
-                    (say('write requiredTopologyScope as ', text(nearest(requiredTopologyScope, ('Device', 'PCIe', 'NUMANode', 'Node', '')))), False, (('set', (*hint_at, 'requiredTopologyScope'), nearest(requiredTopologyScope, ('Device', 'PCIe', 'NUMANode', 'Node', ''))), )),
+                    (say('write requiredTopologyScope as ', text(value)), False, (('set', (*hint_at, 'requiredTopologyScope'), value), )),
                     [*[requiredTopologyScope], *[requiredTopologyScope]],
                 ))
 
@@ -2061,6 +2251,7 @@ def KM131(s: Any, p: Any, out: Any) -> None:
         exclusivePolicy = get(hint, 'exclusivePolicy')
         if (exclusivePolicy is not None):
             if (not member(exclusivePolicy, ('DeviceLevel', 'PCIeLevel', ''))):
+                value = nearest(exclusivePolicy, ('DeviceLevel', 'PCIeLevel', ''))
                 out((
                     (*hint_at, 'exclusivePolicy'),
                     False,
@@ -2068,7 +2259,7 @@ def KM131(s: Any, p: Any, out: Any) -> None:
                     'one of DeviceLevel, PCIeLevel, spelt exactly so',
                     exclusivePolicy,
                     [],
-                    (say('write exclusivePolicy as ', text(nearest(exclusivePolicy, ('DeviceLevel', 'PCIeLevel', '')))), False, (('set', (*hint_at, 'exclusivePolicy'), nearest(exclusivePolicy, ('DeviceLevel', 'PCIeLevel', ''))), )),
+                    (say('write exclusivePolicy as ', text(value)), False, (('set', (*hint_at, 'exclusivePolicy'), value), )),
                     [*[exclusivePolicy], *[exclusivePolicy]],
                 ))
 
@@ -2080,6 +2271,7 @@ def KM132(s: Any, p: Any, out: Any) -> None:
     requiredScope = get(device_joint_allocate, 'requiredScope')
     if (requiredScope is not None):
         if (not member(requiredScope, ('SamePCIe', ''))):
+            value = nearest(requiredScope, ('SamePCIe', ''))
             out((
                 (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-joint-allocate'), 'requiredScope'),
                 False,
@@ -2087,7 +2279,7 @@ def KM132(s: Any, p: Any, out: Any) -> None:
                 'SamePCIe, spelt exactly so',
                 requiredScope,
                 [],
-                (say('write requiredScope as ', text(nearest(requiredScope, ('SamePCIe', '')))), False, (('set', (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-joint-allocate'), 'requiredScope'), nearest(requiredScope, ('SamePCIe', ''))), )),
+                (say('write requiredScope as ', text(value)), False, (('set', (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-joint-allocate'), 'requiredScope'), value), )),
                 [*[requiredScope], *[requiredScope]],
             ))
 
@@ -2099,6 +2291,7 @@ def KM136(s: Any, p: Any, out: Any) -> None:
     allocatePolicy = get(gpu_partition_spec, 'allocatePolicy')
     if (allocatePolicy is not None):
         if (not member(allocatePolicy, ('Restricted', 'BestEffort', ''))):
+            value = nearest(allocatePolicy, ('Restricted', 'BestEffort', ''))
             out((
                 (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partition-spec'), 'allocatePolicy'),
                 False,
@@ -2106,7 +2299,7 @@ def KM136(s: Any, p: Any, out: Any) -> None:
                 'one of Restricted, BestEffort, spelt exactly so',
                 allocatePolicy,
                 [],
-                (say('write allocatePolicy as ', text(nearest(allocatePolicy, ('Restricted', 'BestEffort', '')))), False, (('set', (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partition-spec'), 'allocatePolicy'), nearest(allocatePolicy, ('Restricted', 'BestEffort', ''))), )),
+                (say('write allocatePolicy as ', text(value)), False, (('set', (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partition-spec'), 'allocatePolicy'), value), )),
                 [*[allocatePolicy], *[allocatePolicy]],
             ))
 
@@ -2128,8 +2321,8 @@ def KM031(s: Any, p: Any, out: Any) -> None:
                     out((
                         (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), 'gpu', 'requiredTopologyScope'),
                         False,
-                        say(text(('no card satisfies the scope Device: the topology ends at PCIe' if value else 'parts of several cards cannot be had within a topology scope'))),
-                        say(text(('PCIe, NUMANode or Node' if value else 'whole cards (gpu-memory-ratio of 100 for each), or no requiredTopologyScope'))),
+                        say(('no card satisfies the scope Device: the topology ends at PCIe' if value else 'parts of several cards cannot be had within a topology scope')),
+                        say(('PCIe, NUMANode or Node' if value else 'whole cards (gpu-memory-ratio of 100 for each), or no requiredTopologyScope')),
                         requiredTopologyScope,
                         [],
                         None,
@@ -2166,14 +2359,17 @@ def KM059(s: Any, p: Any, out: Any) -> None:
     object_ = s.object
     for amount_at, amount in located((*('object',), 'spec', 'hard'), get(object_, 'spec', 'hard')):
         if matches(amount_at[-1], '(limits\\.)?(koordinator\\.sh|metax-tech\\.com)/.*'):
+            amount_ = starts(amount_at[-1], 'limits.')
+            amount__ = get(split(amount_at[-1], 'limits.'), 1)
+            amount___ = (amount__ if amount_ else amount_at[-1])
             out((
                 amount_at,
                 True,
                 say('a quota counts extended resources only under requests., so ', text(amount_at[-1]), ' limits nothing'),
-                say('requests.', text((get(split(amount_at[-1], 'limits.'), 1) if starts(amount_at[-1], 'limits.') else amount_at[-1]))),
+                say('requests.', text(amount___)),
                 amount_at[-1],
                 [],
-                (say('rename it to requests.', text((get(split(amount_at[-1], 'limits.'), 1) if starts(amount_at[-1], 'limits.') else amount_at[-1]))), False, (('rename', amount_at, append('requests.', (get(split(amount_at[-1], 'limits.'), 1) if starts(amount_at[-1], 'limits.') else amount_at[-1]))), )),
+                (say('rename it to requests.', text(amount___)), False, (('rename', amount_at, append('requests.', amount___)), )),
                 [],
             ))
 
@@ -2230,8 +2426,8 @@ def KM062(s: Any, p: Any, out: Any) -> None:
             out((
                 (*('pod',), 'metadata', 'labels', 'koordinator.sh/gpu-isolation-provider'),
                 False,
-                say(text(('HAMi-core is the only isolation provider there is' if value_ else 'HAMi-core isolates shares of NVIDIA cards only'))),
-                say(text(('no such label; MetaX sGPU isolates by itself' if value else 'HAMi-core'))),
+                say(('HAMi-core is the only isolation provider there is' if value_ else 'HAMi-core isolates shares of NVIDIA cards only')),
+                say(('no such label; MetaX sGPU isolates by itself' if value else 'HAMi-core')),
                 gpu_isolation_provider,
                 [],
                 None,
@@ -2261,12 +2457,14 @@ def KM027(s: Any, p: Any, out: Any) -> None:
             if (has_gpu or has_gpu_core or has_gpu_memory_ratio or (gpu_memory_ is not None)):
                 gpu_shared = get(limits, 'koordinator.sh/gpu.shared')
                 if (not ((gpu_shared if (gpu_shared is not None) else get(requests, 'koordinator.sh/gpu.shared')) is not None)):
+                    gpu_core__ = (gpu_core_ if has_gpu_core else (gpu_memory_ratio_ if has_gpu_memory_ratio else gpu_memory_))
+                    gpu__ = (gpu_ if has_gpu else gpu_core__)
                     out((
                         (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if has_gpu else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if has_gpu_core else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if has_gpu_memory_ratio else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))),
                         False,
                         'the init container asks for a share without koordinator.sh/gpu.shared, and no webhook puts it in there',
                         'koordinator.sh/gpu.shared 1 beside it',
-                        (gpu_ if has_gpu else (gpu_core_ if has_gpu_core else (gpu_memory_ratio_ if has_gpu_memory_ratio else gpu_memory_))),
+                        gpu__,
                         [],
                         None,
                         [*_accepted_1b9a7f_because(s, True), *(([gpu] if (gpu is not None) else [*[gpu], *[get(requests, 'koordinator.sh/gpu')]]) if has_gpu else (([gpu_core] if (gpu_core is not None) else [*[gpu_core], *[get(requests, 'koordinator.sh/gpu-core')]]) if has_gpu_core else (([gpu_memory_ratio] if (gpu_memory_ratio is not None) else [*[gpu_memory_ratio], *[get(requests, 'koordinator.sh/gpu-memory-ratio')]]) if has_gpu_memory_ratio else ([gpu_memory] if (gpu_memory is not None) else [*[gpu_memory], *[get(requests, 'koordinator.sh/gpu-memory')]])))), *([gpu_shared] if (gpu_shared is not None) else [*[gpu_shared], *[get(requests, 'koordinator.sh/gpu.shared')]])],
@@ -2281,14 +2479,19 @@ def KM161(s: Any, p: Any, out: Any) -> None:
     if lt(1, pod_gpu_shared_number):
         spec = get(pod_, 'spec')
         for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+            resources = get(who, 'resources')
+            gpu_shared = get(resources, 'requests', 'koordinator.sh/gpu.shared')
+            gpu_shared_ = get(resources, 'limits', 'koordinator.sh/gpu.shared')
+            has_gpu_shared = (gpu_shared_ is not None)
+            gpu_shared__ = (gpu_shared_ if has_gpu_shared else gpu_shared)
             out((
-                ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')),
+                ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if has_gpu_shared else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')),
                 False,
                 say('a Cambricon sMLU is part of one card, and the Pod asks for ', text(pod_gpu_shared_number)),
                 'koordinator.sh/gpu.shared 1, once in the Pod',
-                (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu.shared')),
+                gpu_shared__,
                 [],
-                ('set gpu.shared to 1', False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')), (1 if equal(whole(quantity((get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu.shared')))), pod_gpu_shared_number) else None)), )),
+                ('set gpu.shared to 1', False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if has_gpu_shared else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')), (1 if equal(whole(quantity(gpu_shared__)), pod_gpu_shared_number) else None)), )),
                 pod_reads(pod_, 'koordinator.sh/gpu.shared'),
             ))
 
@@ -2303,14 +2506,19 @@ def KM162(s: Any, p: Any, out: Any) -> None:
             if (not lt(1, whole(s.pod_sum('koordinator.sh/gpu.shared')))):
                 spec = get(pod_, 'spec')
                 for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))]][:1]:
+                    resources = get(who, 'resources')
+                    gpu_memory = get(resources, 'requests', 'koordinator.sh/gpu-memory')
+                    gpu_memory_ = get(resources, 'limits', 'koordinator.sh/gpu-memory')
+                    has_gpu_memory = (gpu_memory_ is not None)
+                    gpu_memory__ = (gpu_memory_ if has_gpu_memory else gpu_memory)
                     out((
-                        ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')),
+                        ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if has_gpu_memory else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')),
                         False,
                         say('a Cambricon sMLU has at least 256Mi, and the Pod asks for ', text(pod_gpu_memory_number), ' bytes'),
                         'at least 256Mi',
-                        (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory')),
+                        gpu_memory__,
                         [],
-                        ('ask for 256Mi', False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')), ('256Mi' if equal(whole(quantity((get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(who, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(who, 'resources', 'requests', 'koordinator.sh/gpu-memory')))), pod_gpu_memory_number) else None)), )),
+                        ('ask for 256Mi', False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if has_gpu_memory else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')), ('256Mi' if equal(whole(quantity(gpu_memory__)), pod_gpu_memory_number) else None)), )),
                         [*pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')],
                     ))
 
@@ -2323,8 +2531,14 @@ def KM163(s: Any, p: Any, out: Any) -> None:
             if (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
                 spec = get(pod_, 'spec')
                 for who_at, who in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (((get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') if (get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') is not None) else get(c, 'resources', 'requests', 'cambricon.com/mlu.smlu.vcore')) is not None) or ((get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') if (get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') is not None) else get(c, 'resources', 'requests', 'cambricon.com/mlu.smlu.vmemory')) is not None))]][:1]:
+                    resources = get(who, 'resources')
+                    requests = get(resources, 'requests')
+                    limits = get(resources, 'limits')
+                    mlu_smlu_vmemory = get(limits, 'cambricon.com/mlu.smlu.vmemory')
+                    mlu_smlu_vcore = get(limits, 'cambricon.com/mlu.smlu.vcore')
+                    mlu_smlu_vcore_ = (mlu_smlu_vcore if (mlu_smlu_vcore is not None) else get(requests, 'cambricon.com/mlu.smlu.vcore'))
                     out((
-                        (((*who_at, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') if (get(who, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') is not None) else (*who_at, 'resources', 'requests', 'cambricon.com/mlu.smlu.vcore')) if ((get(who, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') if (get(who, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') is not None) else get(who, 'resources', 'requests', 'cambricon.com/mlu.smlu.vcore')) is not None) else ((*who_at, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') if (get(who, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') is not None) else (*who_at, 'resources', 'requests', 'cambricon.com/mlu.smlu.vmemory'))),
+                        (((*who_at, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') if (mlu_smlu_vcore is not None) else (*who_at, 'resources', 'requests', 'cambricon.com/mlu.smlu.vcore')) if (mlu_smlu_vcore_ is not None) else ((*who_at, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') if (mlu_smlu_vmemory is not None) else (*who_at, 'resources', 'requests', 'cambricon.com/mlu.smlu.vmemory'))),
                         False,
                         'a Cambricon sMLU needs koordinator.sh/gpu-core, which is missing',
                         'koordinator.sh/gpu-core, 1 to 100 percent of a card',

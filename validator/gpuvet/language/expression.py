@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from gpuvet.language import ir
+from gpuvet.values import total
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.quantity import NANOS, parse_quantity
 
@@ -247,6 +248,8 @@ class _Parser:
     def variable(self, scope: Scope) -> str:
         if self.word in scope.outer:
             raise self.error(f"{self.word!r} is a variable already where this definition is used")
+        if taken_by_printers(self.word):
+            raise self.error(f"a variable cannot be called {self.word!r}")
         return self.advance()
 
     def pod_sum(self, scope: Scope) -> ir.Expr:
@@ -349,14 +352,20 @@ class _Parser:
         raise self.error(f"unknown name {name!r}")
 
 
+def taken_by_printers(name: str) -> bool:
+    """Whether a variable of this name would hide what printed rules use: `s`, `p`, `out`, the operators."""
+    return name in ("s", "p", "out") or hasattr(total, name)
+
+
 _LARGE = 30
 """Operators in a definition from which on it is worked out once for all rules."""
 
 
 def _shared(name: str, expr: ir.Expr) -> ir.Expr:
     number = ir.type_of(expr) in ("bool", "integer", "quantity")
-    alone = not any(isinstance(part, ir.Find | ir.FindAll | ir.Effective | ir.Source) for part in ir.walk(expr))
-    return ir.Defined(name, expr) if number and alone and len(ir.parts(expr)) > _LARGE and not ir.free(expr) else expr
+    # Each rule has its own parameters, and what it asks of other objects is noted rule by rule.
+    own = any(isinstance(part, ir.Param | ir.Find | ir.FindAll | ir.Effective | ir.Source) for part in ir.walk(expr))
+    return ir.Defined(name, expr) if number and not own and len(ir.parts(expr)) > _LARGE and not ir.free(expr) else expr
 
 
 def _unquote(text: str) -> str:
@@ -473,7 +482,7 @@ def _is(type_name: str) -> Callable[..., ir.Expr]:
 
 
 def _text(op: str) -> Callable[..., ir.Expr]:
-    if op in ("trim", "lower"):
+    if op in ("trim", "lower", "repaired"):
         return lambda scope, of: ir.Text(op, of)
     return lambda scope, of, argument: ir.Text(op, of, argument)
 
@@ -509,6 +518,8 @@ FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
     "max": lambda scope, of: ir.Fold("max", of),
     "min": lambda scope, of: ir.Fold("min", of),
     "concat": lambda scope, *parts: ir.Concat(parts),
+    "flatten": lambda scope, of: ir.Flatten(of),
+    "repaired": _text("repaired"),
     "split": _text("split"),
     "trim": _text("trim"),
     "lower": _text("lower"),
@@ -518,6 +529,7 @@ FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
     "append": _text("append"),
     "first": lambda scope, of: ir.First(of),
     "nearest": lambda scope, of, among: ir.Nearest(of, among),
+    "nearQuantity": lambda scope, of: ir.Python("near_quantity", (of,), "guesses what a malformed quantity was meant to be"),
     "json": lambda scope, of: ir.Parsed(of, "json"),
     "yaml": lambda scope, of: ir.Parsed(of, "yaml"),
     "either": lambda scope, left, right: ir.If(ir.Present(left), left, right),

@@ -257,6 +257,13 @@ class Concat(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Flatten(Expr):
+    """The items of the lists (or maps) of a list, each in its own place."""
+
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Size(Expr):
     """Characters of a text, items of a list or entries of a map; zero for anything else."""
 
@@ -267,6 +274,7 @@ class Size(Expr):
 class Text(Expr):
     """split (by a text: a list), trim, lower, startsWith, endsWith, contains; absent or false for what is no text.
 
+    repaired (for messages and fixes only): the nearest legal whole quantity; absent when none is near.
     append: two texts or whole numbers as one text.
     """
 
@@ -416,6 +424,8 @@ def type_of(expr: Expr) -> str:
             return type_of(then) if type_of(then) != "any" else type_of(otherwise)
         case Text(op="startsWith" | "endsWith" | "contains"):
             return "bool"
+        case Flatten(of=of):
+            return type_of(of)
         case Concat(parts=parts) if parts:
             return type_of(parts[0])
     return "any"

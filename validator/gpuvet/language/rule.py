@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from gpuvet.language import ir
-from gpuvet.language.expression import ExpressionError, Scope, parse, parse_template
+from gpuvet.language.expression import ExpressionError, Scope, parse, parse_template, taken_by_printers
 from gpuvet.language.kinds import KINDS, Kind
 from gpuvet.values.finding import Consequence, Severity
 
@@ -143,6 +143,8 @@ class RuleText(_Model):
                     raise
         each: list[tuple[str, ir.Expr]] = []
         for var, text in self.each.items():
+            if taken_by_printers(var):
+                raise ExpressionError(f"a variable cannot be called {var!r}", 1)
             each.append((var, parse(text, scope)))
             scope = scope.bind(var)
         guard = parse(self.when, scope) if self.when is not None else None

@@ -8,27 +8,38 @@ that the engine can drop it when one of them is unknown, or absent in a fragment
 import hashlib
 import keyword
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
 
 from gpuvet.language import ir
+from gpuvet.values import graph, total
 
 _COMPARE = {"<": "lt({}, {})", "<=": "le({}, {})", ">": "lt({1}, {0})", ">=": "le({1}, {0})"}
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod"}
-_TEXT = {"startsWith": "starts", "endsWith": "ends", **{name: name for name in ("split", "trim", "lower", "contains", "append")}}
+_TEXT = {"startsWith": "starts", "endsWith": "ends", **{name: name for name in ("split", "trim", "lower", "contains", "append", "repaired")}}
 _FOLD = {"sum": "total", "max": "largest", "min": "smallest"}
 _ROOT = {"self": "s.value", "pod": "s.pod", "object": "s.object", "template": "s.template"}
 
 
-IMPORTS = """from typing import Any
+_RUNTIME = (graph, total)
+"""Modules whose public functions printed rules call."""
+NAMES = {name: module.__name__ for module in _RUNTIME for name in vars(module) if not name.startswith("_")}
 
-from gpuvet.compiled.facts import FACTS
-from gpuvet.values.total import (
-    UNKNOWN, add, append, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches,
-    member, mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
-    version, whole,
-)
-"""
-"""What printed rules need."""
+
+def print_module(functions: list[str], definitions: str = "") -> str:
+    """Printed functions with just the imports that they need."""
+    body = "\n\n".join([definitions, *functions] if definitions else functions)
+    used = set(re.findall(r"[A-Za-z_]\w*(?=\()|\bUNKNOWN\b", body))
+    lines = ["from typing import Any", ""]
+    if "FACTS[" in body:
+        lines.append("from gpuvet.compiled.facts import FACTS")
+    for module in sorted({module.__name__ for module in _RUNTIME}):
+        names = sorted(name for name in used if NAMES.get(name) == module)
+        if names:
+            lines.append(f"from {module} import (")
+            lines += textwrap.wrap(", ".join(names) + ",", 120, initial_indent="    ", subsequent_indent="    ")
+            lines.append(")")
+    return "\n".join(lines) + "\n\n\n" + body
 
 
 def print_definitions(rules: Iterable[tuple[ir.Check, ...]]) -> str:
@@ -44,7 +55,8 @@ def print_definitions(rules: Iterable[tuple[ir.Check, ...]]) -> str:
             if returned is None:
                 lines.append(f"    return {printer.value(defined.of)}")
             else:
-                lines.append(f"    return {printer.because(returned, True)} if truth else {printer.because(returned, False)}")
+                code = f"{printer.because(returned, True)} if truth else {printer.because(returned, False)}"
+                lines += [*(f"    {read} = {why}" for why, read in printer.reasons.items()), f"    return {code}"]
             start = [f"def {name}{suffix}({arguments}) -> Any:", f'    """{defined.name}"""']
             functions.append("\n".join([*start, *(f"    {root} = {source}" for root, source in printer.roots.items()), *lines, "", ""]))
     return "\n".join(functions)
@@ -82,6 +94,9 @@ class _Printer:
     def __init__(self) -> None:
         self.roots: dict[str, str] = {}
         self.hoisted: dict[ir.Expr, str] = {}
+        self.bound: set[str] = set()
+        self.reasons: dict[str, str] = {}
+        """Long lists of read values, by their code: named, because several parts of a condition rest on the same ones."""
 
     def check(self, check: ir.Check) -> Iterator[str]:
         self.hoisted.clear()
@@ -103,6 +118,9 @@ class _Printer:
                 indent += "    "
                 bound.add(var)
         yield from self.definitions(plan, None, indent)
+        yield from self.definitions(hoist_spoken(check, plan), None, indent)
+        self.bound = bound
+        self.reasons.clear()
         parts = [
             self.place(check.at),
             repr(check.on_key),
@@ -113,6 +131,8 @@ class _Printer:
             self.fix(check.fix),
             self.because(check.when, True),
         ]
+        for code, name in self.reasons.items():
+            yield f"{indent}{name} = {code}"
         inner = indent + "    "
         yield f"{indent}out((\n" + "".join(f"{inner}{part},\n" for part in parts) + f"{indent}))"
 
@@ -137,6 +157,12 @@ class _Printer:
         return "say(" + ", ".join(repr(part) if isinstance(part, str) else self.shown(part) for part in template) + ")"
 
     def shown(self, expr: ir.Expr) -> str:
+        """What a hole shows: values as people write them in YAML, but the rule's own words as they are."""
+        match expr:
+            case ir.Constant(value=str() as words):
+                return repr(words)
+            case ir.If(test, then, otherwise) if expr not in self.hoisted:
+                return f"({self.shown(then)} if {self.value(test)} else {self.shown(otherwise)})"
         match ir.type_of(expr):
             case "quantity":
                 return f"shown({self.value(expr)})"
@@ -232,6 +258,8 @@ class _Printer:
                         return f"[{inner} for {source}]"
             case ir.Concat(parts):
                 return "[" + ", ".join(f"*{self.sequence(part)}" for part in parts) + "]"
+            case ir.Flatten(of):
+                return f"flatten({self.sequence(of)})"
             case ir.First(of):
                 return f"[*{self.sequence(of)}][:1]"
             case ir.Size(of):
@@ -250,7 +278,7 @@ class _Printer:
 
     def sequence(self, expr: ir.Expr) -> str:
         match expr:
-            case ir.Quantified(op="filter" | "map") | ir.Concat() | ir.First() | ir.Text(op="split"):
+            case ir.Quantified(op="filter" | "map") | ir.Concat() | ir.Flatten() | ir.First() | ir.Text(op="split"):
                 return self.value(expr)
             case _:
                 return f"items({self.value(expr)})"
@@ -261,10 +289,12 @@ class _Printer:
                 return f"({name!r},)"
             case ir.Name(name) | ir.KeyOf(name):
                 return f"{name}_at"
+            case ir.Get(ir.Quantified(op="filter" | "map") | ir.Concat() | ir.Flatten() as listed, key):
+                return f"place_of({self.located(listed)}, {self.value(key)})"
             case ir.Get():
                 keys: list[str] = []
                 base: ir.Expr = expr
-                while isinstance(base, ir.Get):
+                while isinstance(base, ir.Get) and not isinstance(base.base, ir.Quantified | ir.Concat | ir.Flatten):
                     keys.append(self.value(base.key))
                     base = base.base
                 return f"(*{self.place(base)}, {', '.join(reversed(keys))})"
@@ -285,6 +315,7 @@ class _Printer:
                 | ir.Nearest(of)
                 | ir.First(of)
                 | ir.Size(of)
+                | ir.Flatten(of)
                 | ir.Fold(_, of)
                 | ir.Arithmetic(_, of)
                 | ir.Quantified(_, _, of)
@@ -305,6 +336,8 @@ class _Printer:
                 return "[" + ", ".join(f"*{self.located(part)}" for part in parts) + "]"
             case ir.If(test, then, otherwise):
                 return f"({self.located(then)} if {self.value(test)} else {self.located(otherwise)})"
+            case ir.Flatten(of):
+                return f"[pair_ for list_at, list_ in {self.located(of)} for pair_ in located(list_at, list_)]"
             case ir.First(of):
                 return f"[*{self.located(of)}][:1]"
             case ir.FindAll(kind, name):
@@ -331,21 +364,30 @@ class _Printer:
                 code = self.because(parts[-1], truth)
                 for part in reversed(parts[:-1]):
                     test = self.value(part) if truth else f"not {self.value(part)}"
-                    code = f"({self.because(part, truth)} if {test} else {code})"
+                    why = self.because(part, truth)
+                    code = code if why == code else f"({why} if {test} else {code})"
                 return code
             case ir.Quantified(op="exists" | "all", var=var, of=of, body=body) if _is_table(of) and not _loops(body):
                 # A table is known: the test rests on what its rows are compared with.
                 return self.all_of(sorted({self.rest_on(part) for part in _compared(body, var)}))
             case ir.Quantified(op=("exists" | "all") as op, var=var, of=of, body=body):
                 witness = "" if (op == "exists") != truth else f" if {'' if truth else 'not '}{self.value(body)}"
-                inner = f"because_ for {var}_at, {var} in {self.located(of)}{witness} for because_ in {self.because(body, truth)}"
-                return self.all_of([self.rest_on(of), f"[{inner}]"])
+                inner = self.each_of(f"{var}_at, {var} in {self.located(of)}{witness}", self.because(body, truth))
+                # That nothing in the author's list is such rests on what is absent from it: a fragment may lack the item.
+                missing = ["[None]"] if (op == "exists") != truth and _authored(of) else []
+                return self.all_of([self.rest_on(of), inner, *missing])
             case ir.If(test, then, otherwise):
                 return f"({self.because(then, truth)} if {self.value(test)} else {self.because(otherwise, truth)})"
         return self.rest_on(expr)
 
     def rest_on(self, expr: ir.Expr) -> str:
         """A list of the values that `expr` is computed from."""
+        code = self._rest_on(expr)
+        if len(code) < 200 or not ir.free(expr) <= self.bound:
+            return code
+        return self.reasons.setdefault(code, f"reads_{len(self.reasons) + 1}")
+
+    def _rest_on(self, expr: ir.Expr) -> str:
         match expr:
             case ir.Constant() | ir.Amount() | ir.Param() | ir.Fact() | ir.KeyOf() | ir.Root():
                 return "[]"
@@ -354,7 +396,7 @@ class _Printer:
             case ir.If(test, then, otherwise):
                 return f"({self.rest_on(then)} if {self.value(test)} else {self.all_of([self.rest_on(test), self.rest_on(otherwise)])})"
             case ir.Quantified(_, var, of, body):
-                inner = f"[because_ for {var}_at, {var} in {self.located(of)} for because_ in {self.rest_on(body)}]"
+                inner = self.each_of(f"{var}_at, {var} in {self.located(of)}", self.rest_on(body))
                 return self.all_of([self.rest_on(of), inner])
             case ir.Concat(parts):
                 return self.rest_on(parts[-1]) if parts else "[]"
@@ -366,6 +408,10 @@ class _Printer:
             case ir.Defined():
                 return f"{function_of(expr)}_because(s, True)"
         return self.all_of([self.rest_on(child) for child in ir.children(expr)])
+
+    @staticmethod
+    def each_of(source: str, reasons: str) -> str:
+        return "[]" if reasons == "[]" else f"[because_ for {source} for because_ in {reasons}]"
 
     @staticmethod
     def all_of(lists: list[str]) -> str:
@@ -399,39 +445,73 @@ def _parts(test: ir.Expr) -> list[ir.Expr]:
     return [inner for part in test.parts for inner in _parts(part)] if isinstance(test, ir.And) else [test]
 
 
+def _authored(expr: ir.Expr) -> bool:
+    """Whether a list stands in the judged object itself, so that a fragment may show a part of it only."""
+    match expr:
+        case ir.Root():
+            return True
+        case ir.Get(base, _):
+            return _authored(base)
+        case ir.Concat(parts):
+            return any(_authored(part) for part in parts)
+        case ir.Quantified(op="filter" | "map", of=of):
+            return _authored(of)
+    return False
+
+
 def hoist(check: ir.Check) -> list[tuple[ir.Expr, str]]:
     """Expressions that deserve a name because the condition and something else use them: (expression, name).
 
     Smaller ones come first, so that larger ones can use them.
     """
     tested = [check.when, *(of for _, of in check.each)]
-    everything = [*tested, check.at, *(expr for expr, _ in check.related)]
+    return _named(check, tested, [*tested, *_spoken(check)], [])
+
+
+def hoist_spoken(check: ir.Check, plan: list[tuple[ir.Expr, str]]) -> list[tuple[ir.Expr, str]]:
+    """Expressions that only the words of a finding use, but more than once. `plan` is what has a name already."""
+    spoken = _spoken(check)
+    return _named(check, spoken, spoken, plan)
+
+
+def _spoken(check: ir.Check) -> list[ir.Expr]:
+    """All expressions of a check but its condition."""
     templates = [check.message, check.expected or (), *(words for _, words in check.related)]
+    spoken = [check.at, *(expr for expr, _ in check.related)]
     if check.fix is not None:
         templates.append(check.fix.title)
-        everything += [expr for edit in check.fix.edits for expr in (edit.at, edit.value)]
-    everything += [part for template in templates for part in template if isinstance(part, ir.Expr)]
-    everything.append(check.actual if check.actual is not None else check.at)
+        spoken += [expr for edit in check.fix.edits for expr in (edit.at, edit.value)]
+    spoken += [part for template in templates for part in template if isinstance(part, ir.Expr)]
+    return [*spoken, check.actual if check.actual is not None else check.at]
+
+
+def _named(
+    check: ir.Check, roots: list[ir.Expr], everything: list[ir.Expr], plan: list[tuple[ir.Expr, str]]
+) -> list[tuple[ir.Expr, str]]:
     bound = {var for var, _ in check.each}
-    candidates = {part for root in tested for part in ir.parts(root) if not isinstance(part, _PLAIN) and ir.free(part) <= bound}
-    chosen: list[ir.Expr] = []
+    chosen = [expr for expr, _ in plan]
+    candidates = {part for root in roots for part in ir.parts(root) if not isinstance(part, _PLAIN) and ir.free(part) <= bound}
+    candidates.difference_update(chosen)
+    fresh: list[ir.Expr] = []
     for expr in sorted(candidates, key=lambda expr: (-len(ir.parts(expr)), repr(expr))):
-        if sum(_occurrences(root, expr, chosen) for root in (*everything, *chosen)) > 1:
+        if sum(_occurrences(root, expr, chosen) for root in (*everything, *fresh)) > 1:
             chosen.append(expr)
-    taken = {*_RESERVED, *bound, *(f"{var}_at" for var in bound)}
-    taken |= {part.var for root in everything for part in ir.walk(root) if isinstance(part, ir.Quantified | ir.PodSum)}
-    plan = []
-    for expr in reversed(chosen):
+            fresh.append(expr)
+    taken = {*_RESERVED, *bound, *(f"{var}_at" for var in bound), *(name for _, name in plan)}
+    written = [check.when, *(of for _, of in check.each), *_spoken(check)]
+    taken |= {part.var for root in written for part in ir.walk(root) if isinstance(part, ir.Quantified | ir.PodSum)}
+    named = []
+    for expr in reversed(fresh):
         name = _name(expr)
         while name in taken:
             name += "_"
         taken.add(name)
-        plan.append((expr, name))
-    return plan
+        named.append((expr, name))
+    return named
 
 
 _PLAIN = ir.Constant | ir.Amount | ir.Root | ir.Name | ir.KeyOf | ir.Param | ir.Fact
-_RESERVED = {*["s", "p", "out", "because_", "part", "any", "all", "self_", "pod_", "object_", "template_"], *keyword.kwlist, *re.findall(r"\w+", IMPORTS)}
+_RESERVED = {*"s p out because_ part any all FACTS self_ pod_ object_ template_".split(), *keyword.kwlist, *NAMES}
 
 
 def _occurrences(root: ir.Expr, sought: ir.Expr, named: list[ir.Expr]) -> int:
