@@ -413,11 +413,12 @@ def _asked(container: Any, key: Any) -> int | None:
 
 
 def pod_reads(pod: Any, key: Any) -> list[Any]:
-    """The values that `pod_sum` read; one absent value when there is none. A malformed one makes the sum unknown: that it is
-    malformed is for another rule to say."""
+    """The values that `pod_sum` read; one absent value when there is none. One that the API server refuses, malformed or a
+    fraction of an extended resource, makes the sum unknown: to say so is for other rules."""
     spec = get(pod, "spec")
+    parts = NANOS if type(key) is str and "/" in key and "kubernetes.io/" not in key else 1
     found = [
-        value if placeholder(value) or quantity(value) is not None else UNKNOWN
+        value if placeholder(value) or ((nanos := quantity(value)) is not None and nanos % parts == 0) else UNKNOWN
         for name in ("initContainers", "containers")
         for container in items(get(spec, name))
         for which in ("limits", "requests")
