@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'b71827ccd8567d94fc413211725b0294'
+SOURCE_DIGEST = '61d43fe2b42aef321aba12af1663a7a5'
 
 RULES = (
     RuleInfo(
