@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '61d43fe2b42aef321aba12af1663a7a5'
+SOURCE_DIGEST = 'bb3d76bb77ad70c4e34f706fd20f5de0'
 
 RULES = (
     RuleInfo(
@@ -5250,6 +5250,29 @@ RULES = (
         function='gpuvet.compiled.rules_tensor_fusion:TF005',
     ),
     RuleInfo(
+        id='TF006',
+        name='nothing-requested',
+        vocabulary='tensor-fusion',
+        severity='error',
+        consequence='rejected-by-webhook',
+        kind='forbidden',
+        on='pod',
+        sees='object',
+        keys=('tensor-fusion.ai/enabled',),
+        kinds=(),
+        names=(),
+        images=(),
+        why='From v1.48.4 the webhook refuses a Pod that asks for nothing, unless a quota of the namespace has defaults; older operators admit it.',
+        implements=('tensor-fusion/6',),
+        sources=('tensor-fusion.md 2.1',),
+        supersedes=(),
+        platform=('tensorFusion', '>=1.48.4', 'info'),
+        parameters={},
+        finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
+        exports={'cel': True, 'rego': True},
+        function='gpuvet.compiled.rules_tensor_fusion:TF006',
+    ),
+    RuleInfo(
         id='TF007',
         name='key-misspelt',
         vocabulary='tensor-fusion',
@@ -5534,7 +5557,7 @@ RULES = (
         kind='forbidden',
         on='pod',
         sees='object',
-        keys=('tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/tflops-limit'),
+        keys=('tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/workload-profile'),
         kinds=(),
         names=(),
         images=(),

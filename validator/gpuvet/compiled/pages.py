@@ -10981,13 +10981,14 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '        - name: scheduler\n'
            '          image: ccr.ccs.tencentyun.com/tkeimages/qgpu-scheduler:v1.0.23\n'),
  'TF002': ('when: >-\n'
-           "  !has(annotation('tensor-fusion.ai/enabled')) && !has(object.spec.template.labels) && !live\n"
+           "  !has(label('tensor-fusion.ai/enabled')) && !has(annotation('tensor-fusion.ai/enabled')) && !has(object.spec.template.labels) "
+           '&& !live\n'
            "  && !contains(template.kind, 'tensor-fusion.ai') && !pod.metadata.labels.exists(l, matches(key(l), "
            "'tensor-fusion\\.ai/[Ee]na?b?l?e?d?'))\n"
            "  && (template.kind == 'Pod' || !has(object.metadata.labels['tensor-fusion.ai/enabled']))\n"
            'forbidden:\n'
            '  that: >-\n'
-           "    pod.metadata.annotations.exists(a, startsWith(key(a), 'tensor-fusion.ai/')) && !has(label('tensor-fusion.ai/enabled'))\n"
+           "    pod.metadata.annotations.exists(a, startsWith(key(a), 'tensor-fusion.ai/'))\n"
            '  at: pod.metadata.labels\n'
            '  key: true\n',
            'apiVersion: v1\n'
@@ -11118,13 +11119,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '    - name: main\n'
            '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
            '      command: [python, serve.py]\n'),
- 'TF005': ('let:\n'
-           '  misplaced: >-\n'
-           "    self.metadata.annotations.map(a, startsWith(key(a), 'tensor-fusion.ai/')\n"
-           "    && !(key(a) in ['tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'])\n"
-           '    && !(key(a) in inner.template.metadata.annotations) && !(key(a) in inner.template.annotations)\n'
-           '    && !inner.tasks.exists(t, key(a) in t.template.metadata.annotations) ? key(a) : null).filter(k, has(k))\n'
-           'forbidden: {that: size(misplaced) > 0, at: "self.metadata.annotations[misplaced[0]]", key: true}\n',
+ 'TF005': ('forbidden: {that: size(misplaced) > 0, at: "self.metadata.annotations[misplaced[0]]", key: true}\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
            'metadata:\n'
@@ -11168,6 +11163,56 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '    - name: main\n'
            '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
            '      command: [python, serve.py]\n'),
+ 'TF006': ('when: >-\n'
+           "  label('tensor-fusion.ai/enabled') == 'true' && effective('isolation') != 'shared' && "
+           "!has(annotation('tensor-fusion.ai/partition-id'))\n"
+           "  && annotation('tensor-fusion.ai/dedicated-gpu') != 'true' && !has(effective('native-gpu-count'))\n"
+           'forbidden:\n'
+           '  that: >-\n'
+           "    !has(effective('stated-tflops-request')) && !has(effective('stated-vram-request')) && "
+           "!has(effective('stated-compute-percent-request'))\n"
+           "  at: label('tensor-fusion.ai/enabled')\n",
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: embedder\n'
+           '  namespace: search\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: embedder}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: embedder\n'
+           '        tensor-fusion.ai/enabled: "true"\n'
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/embedder:2.1\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: embedder\n'
+           '  namespace: search\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: embedder}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: embedder\n'
+           '        tensor-fusion.ai/enabled: "true"\n'
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           '        tensor-fusion.ai/isolation: shared\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/embedder:2.1\n'),
  'TF007': ('known_keys: {of: pod.metadata.annotations, domain: tensor-fusion.ai, where: [pod-annotation], near: true}\n',
            'apiVersion: v1\n'
            'kind: Pod\n'
@@ -11594,13 +11639,13 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '    metadata:\n'
            '      labels:\n'
            '        app: inference\n'
-           "        tensor-fusion.ai/enabled: 'true'\n"
+           "        gpu.example.org/enabled: 'true'\n"
            '      annotations:\n'
-           '        tensor-fusion.ai/gpupool: default-pool\n'
-           "        tensor-fusion.ai/tflops-request: '10'\n"
-           "        tensor-fusion.ai/tflops-limit: '20'\n"
-           '        tensor-fusion.ai/vram-request: 64Mi\n'
-           '        tensor-fusion.ai/vram-limit: 4Gi\n'
+           '        gpu.example.org/gpupool: default-pool\n'
+           "        gpu.example.org/tflops-request: '10'\n"
+           "        gpu.example.org/tflops-limit: '20'\n"
+           "        gpu.example.org/vram-request: '4'\n"
+           '        gpu.example.org/vram-limit: 4Gi\n'
            '    spec:\n'
            '      containers:\n'
            '        - name: main\n'
@@ -11704,9 +11749,10 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '        - name: main\n'
            '          image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
            '          command: [python, serve.py]\n'),
- 'TF019': ("each: {k: fact('tensor-fusion-keys').tflops, card: fact('tensor-fusion-models').models}\n"
+ 'TF019': ('each: {card: "fact(\'tensor-fusion-models\').models.filter(m, matches(model, m.pattern))", k: '
+           "fact('tensor-fusion-keys').tflops}\n"
            "let: {model: effective('gpu-model')}\n"
-           'when: "isText(annotation(k)) && matches(model, card.pattern)"\n'
+           'when: isText(annotation(k))\n'
            'forbidden:\n'
            '  that: "quantity(annotation(k)) > quantity(card.tflops) && quantity(annotation(k)) <= quantity(param(\'maximumTflops\'))"\n'
            '  at: annotation(k)\n'
@@ -14695,7 +14741,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '    requests: {tflops: "5", vram: 4Gi}\n'
            '    limits: {tflops: "15", vram: 4Gi}\n'),
  'TF402': ('let: {enabled: "self.metadata.labels[\'tensor-fusion.ai/enabled\']"}\n'
-           'when: "!self.metadata.annotations.exists(a, startsWith(key(a), \'tensor-fusion.ai/\'))"\n'
+           'when: size(misplaced) == 0\n'
            'forbidden:\n'
            '  that: >-\n'
            "    has(enabled) && !has(inner.template.metadata.labels['tensor-fusion.ai/enabled']) && !has(inner.template.labels)\n"
@@ -15618,14 +15664,13 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            "    && !(source('compute-percent-limit') == 'profile' && source('tflops-limit') == 'profile')\n"
            '  at: "source(\'compute-percent-limit\') == \'profile\' ? tflops : percent"\n',
            'apiVersion: tensor-fusion.ai/v1\n'
-           'kind: WorkloadProfile\n'
+           'kind: GPUResourceQuota\n'
            'metadata:\n'
-           '  name: small\n'
+           '  name: quota\n'
            '  namespace: team-a\n'
            'spec:\n'
-           '  resources:\n'
-           "    requests: {tflops: '5', vram: 3Gi}\n"
-           "    limits: {tflops: '15', vram: 3Gi}\n",
+           '  single:\n'
+           "    defaultLimits: {tflops: '30', vram: 8Gi}\n",
            'apiVersion: tensor-fusion.ai/v1\n'
            'kind: WorkloadProfile\n'
            'metadata:\n'

@@ -421,7 +421,8 @@ def type_of(expr: Expr) -> str:
         case Arithmetic(left=left):
             return type_of(left)
         case If(then=then, otherwise=otherwise):
-            return type_of(then) if type_of(then) != "any" else type_of(otherwise)
+            types = {type_of(value) for value in (then, otherwise) if value != ABSENT}
+            return types.pop() if len(types) == 1 else "any"
         case Text(op="startsWith" | "endsWith" | "contains"):
             return "bool"
         case Flatten(of=of):
