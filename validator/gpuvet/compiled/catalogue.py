@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '2b45b0ef8c551f9226813e20aedeeef8'
+SOURCE_DIGEST = 'bb3d76bb77ad70c4e34f706fd20f5de0'
 
 RULES = (
     RuleInfo(

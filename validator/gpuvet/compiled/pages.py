@@ -2403,8 +2403,8 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '          kubernetes.io/batch-cpu: 1000\n'
            '          kubernetes.io/batch-memory: 1Gi\n'),
  'KM027': ('each: {who: pod.spec.initContainers}\n'
-           'when: accepted && any_key(who) && !has(shared(who))\n'
-           'forbidden: {that: "true", at: any_value(who)}\n',
+           'when: size(pod.spec.initContainers) > 0 && any_key(who) && !has(shared(who))\n'
+           'forbidden: {that: accepted, at: any_value(who)}\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'
            'metadata:\n'

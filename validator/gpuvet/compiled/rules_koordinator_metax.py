@@ -2438,37 +2438,40 @@ def KM062(s: Any, p: Any, out: Any) -> None:
 def KM027(s: Any, p: Any, out: Any) -> None:
     """init-container-without-gpu-shared"""
     pod_ = s.pod
-    if s.once(_accepted_1b9a7f):
-        for who_at, who in located((*('pod',), 'spec', 'initContainers'), get(pod_, 'spec', 'initContainers')):
-            resources = get(who, 'resources')
-            requests = get(resources, 'requests')
-            limits = get(resources, 'limits')
-            gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
-            gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
-            gpu_core = get(limits, 'koordinator.sh/gpu-core')
-            gpu = get(limits, 'koordinator.sh/gpu')
-            gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
-            gpu_memory_ = (gpu_memory if (gpu_memory is not None) else get(requests, 'koordinator.sh/gpu-memory'))
-            gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
-            gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
-            has_gpu_memory_ratio = (gpu_memory_ratio_ is not None)
-            has_gpu_core = (gpu_core_ is not None)
-            has_gpu = (gpu_ is not None)
-            if (has_gpu or has_gpu_core or has_gpu_memory_ratio or (gpu_memory_ is not None)):
-                gpu_shared = get(limits, 'koordinator.sh/gpu.shared')
-                if (not ((gpu_shared if (gpu_shared is not None) else get(requests, 'koordinator.sh/gpu.shared')) is not None)):
-                    gpu_core__ = (gpu_core_ if has_gpu_core else (gpu_memory_ratio_ if has_gpu_memory_ratio else gpu_memory_))
-                    gpu__ = (gpu_ if has_gpu else gpu_core__)
-                    out((
-                        (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if has_gpu else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if has_gpu_core else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if has_gpu_memory_ratio else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))),
-                        False,
-                        'the init container asks for a share without koordinator.sh/gpu.shared, and no webhook puts it in there',
-                        'koordinator.sh/gpu.shared 1 beside it',
-                        gpu__,
-                        [],
-                        None,
-                        [*_accepted_1b9a7f_because(s, True), *reason(s, [([gpu] if (gpu is not None) else [*[gpu], *[get(requests, 'koordinator.sh/gpu')]]) if has_gpu else None, ([gpu_core] if (gpu_core is not None) else [*[gpu_core], *[get(requests, 'koordinator.sh/gpu-core')]]) if has_gpu_core else None, ([gpu_memory_ratio] if (gpu_memory_ratio is not None) else [*[gpu_memory_ratio], *[get(requests, 'koordinator.sh/gpu-memory-ratio')]]) if has_gpu_memory_ratio else None, ([gpu_memory] if (gpu_memory is not None) else [*[gpu_memory], *[get(requests, 'koordinator.sh/gpu-memory')]]) if (gpu_memory_ is not None) else None]), *([gpu_shared] if (gpu_shared is not None) else [*[gpu_shared], *[get(requests, 'koordinator.sh/gpu.shared')]])],
-                    ))
+    spec = get(pod_, 'spec')
+    initContainers = get(spec, 'initContainers')
+    if lt(0, size(initContainers)):
+        if s.once(_accepted_1b9a7f):
+            for who_at, who in located((*('pod',), 'spec', 'initContainers'), initContainers):
+                resources = get(who, 'resources')
+                requests = get(resources, 'requests')
+                limits = get(resources, 'limits')
+                gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
+                gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
+                gpu_core = get(limits, 'koordinator.sh/gpu-core')
+                gpu = get(limits, 'koordinator.sh/gpu')
+                gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
+                gpu_memory_ = (gpu_memory if (gpu_memory is not None) else get(requests, 'koordinator.sh/gpu-memory'))
+                gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
+                gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
+                has_gpu_memory_ratio = (gpu_memory_ratio_ is not None)
+                has_gpu_core = (gpu_core_ is not None)
+                has_gpu = (gpu_ is not None)
+                if (has_gpu or has_gpu_core or has_gpu_memory_ratio or (gpu_memory_ is not None)):
+                    gpu_shared = get(limits, 'koordinator.sh/gpu.shared')
+                    if (not ((gpu_shared if (gpu_shared is not None) else get(requests, 'koordinator.sh/gpu.shared')) is not None)):
+                        gpu_core__ = (gpu_core_ if has_gpu_core else (gpu_memory_ratio_ if has_gpu_memory_ratio else gpu_memory_))
+                        gpu__ = (gpu_ if has_gpu else gpu_core__)
+                        out((
+                            (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if has_gpu else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if has_gpu_core else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if has_gpu_memory_ratio else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))),
+                            False,
+                            'the init container asks for a share without koordinator.sh/gpu.shared, and no webhook puts it in there',
+                            'koordinator.sh/gpu.shared 1 beside it',
+                            gpu__,
+                            [],
+                            None,
+                            [*[*[initContainers], *reason(s, [([gpu] if (gpu is not None) else [*[gpu], *[get(requests, 'koordinator.sh/gpu')]]) if has_gpu else None, ([gpu_core] if (gpu_core is not None) else [*[gpu_core], *[get(requests, 'koordinator.sh/gpu-core')]]) if has_gpu_core else None, ([gpu_memory_ratio] if (gpu_memory_ratio is not None) else [*[gpu_memory_ratio], *[get(requests, 'koordinator.sh/gpu-memory-ratio')]]) if has_gpu_memory_ratio else None, ([gpu_memory] if (gpu_memory is not None) else [*[gpu_memory], *[get(requests, 'koordinator.sh/gpu-memory')]]) if (gpu_memory_ is not None) else None]), *([gpu_shared] if (gpu_shared is not None) else [*[gpu_shared], *[get(requests, 'koordinator.sh/gpu.shared')]])], *_accepted_1b9a7f_because(s, True)],
+                        ))
 
 
 def KM161(s: Any, p: Any, out: Any) -> None:
