@@ -14,7 +14,6 @@ from gpuvet.values.quantity import NANOS, format_quantity, parse_quantity
 from gpuvet.values.total import UNKNOWN
 from gpuvet.values.version import in_range, parse_version
 
-
 few = settings(max_examples=15)
 """For what is tried on each of many operators."""
 

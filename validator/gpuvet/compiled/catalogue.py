@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'ed544f410ff1f26f0ab7e71893f3dc47'
+SOURCE_DIGEST = 'f4f3b02751138e0c0b0025c00ff018e1'
 
 RULES = (
     RuleInfo(
@@ -3825,7 +3825,7 @@ RULES = (
     ),
     RuleInfo(
         id='TF014',
-        name='limit-without-request',
+        name='request-taken-from-limit',
         vocabulary='tensor-fusion',
         severity='info',
         consequence='advice',
