@@ -1518,7 +1518,7 @@ def TF416(s: Any, p: Any, out: Any) -> None:
 
 
 def TF014(s: Any, p: Any, out: Any) -> None:
-    """limit-without-request"""
+    """request-taken-from-limit"""
     pod_ = s.pod
     annotations = get(pod_, 'metadata', 'annotations')
     if (not equal(get(annotations, 'tensor-fusion.ai/dedicated-gpu'), 'true')):

@@ -267,11 +267,9 @@ def nearest(value: Any, among: Any) -> str | None:
         return None
     names = [name for name in (among if type(among) in (list, tuple, dict) else ()) if type(name) is str]
     folded = value.lower().replace("_", "-").strip()
-    for name in names:
-        if name.lower() == folded:
-            return name
-    close = get_close_matches(folded, names, n=1, cutoff=0.72)
-    return close[0] if close else None
+    small = {name.lower(): name for name in reversed(names)}
+    close = [folded] if folded in small else get_close_matches(folded, list(small), n=1, cutoff=0.72)
+    return small[close[0]] if close else None
 
 
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*%?", re.ASCII)
