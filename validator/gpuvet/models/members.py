@@ -54,6 +54,8 @@ def _member(info: FieldInfo, path: str) -> Iterator[tuple[str, Member]]:
             required=info.is_required(),
             needed=facts.needed,
             enforced=facts.enforced and found.enforced,
+            list_type=facts.list_type,
+            list_keys=facts.list_keys,
             default=facts.default,
             unit=facts.unit,
             since=facts.since,
@@ -68,22 +70,28 @@ def _member(info: FieldInfo, path: str) -> Iterator[tuple[str, Member]]:
 
 def _bounded(member: Member, metadata: list[Any]) -> Member:
     """The member with the bounds of its own line; the range of an integer type is no bound."""
-    for item in metadata:
+    for item in (part for each in metadata for part in (each.metadata if isinstance(each, FieldInfo) else [each])):
         if isinstance(item, Scalar):
             continue
         lowest, highest, pattern = (getattr(item, name, None) for name in ("ge", "le", "pattern"))
         shortest, longest = (getattr(item, name, None) for name in ("min_length", "max_length"))
-        if lowest is not None and lowest not in (-INT32 - 1, -INT64 - 1):
+        if lowest in _FORMATS:
+            member = replace(member, format=_FORMATS[lowest])
+        elif lowest is not None:
             member = replace(member, minimum=lowest)
         if highest is not None and highest not in (INT32, INT64):
             member = replace(member, maximum=highest)
         if pattern is not None:
             member = replace(member, pattern=pattern)
-        if shortest is not None and member.type == "list":
-            member = replace(member, min_items=shortest)
+        counted = member.type in ("list", "map")
+        if shortest is not None:
+            member = replace(member, min_items=shortest) if counted else replace(member, min_length=shortest)
         if longest is not None:
-            member = replace(member, max_length=longest)
+            member = replace(member, max_items=longest) if counted else replace(member, max_length=longest)
     return member
+
+
+_FORMATS: dict[Any, Literal["int32", "int64"]] = {-INT32 - 1: "int32", -INT64 - 1: "int64"}
 
 
 def _plain(annotation: Any) -> Any:
@@ -132,12 +140,14 @@ def _of(annotation: Any) -> Member:
     if origin is list:
         return Member(type="list")
     if origin is dict:
-        return Member(type="object" if get_args(plain)[1] is Any else "map", open=True)
+        names = _plain(get_args(plain)[0])
+        keys = tuple(str(name) for name in get_args(names)) if get_origin(names) is Literal else ()
+        return Member(type="object" if get_args(plain)[1] is Any else "map", open=True, keys=keys)
     if isinstance(plain, type) and issubclass(plain, RootModel):
         return _of(plain.model_fields["root"].annotation)
     if isinstance(plain, type) and issubclass(plain, BaseModel):
         return Member(type="object", open=plain.model_config.get("extra") == "allow")
-    return Member(type=_BARE.get(plain, "any"))
+    return _bounded(Member(type=_BARE.get(plain, "any")), list(metadata))
 
 
 _UNENFORCED = frozenset({"number-text", "duration", "cron", "json", "yaml", "words-list"})
