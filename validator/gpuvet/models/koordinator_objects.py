@@ -142,6 +142,7 @@ class ElasticQuota(CustomResource, plural="elasticquotas"):
     """A quota that lends what is idle; one of a tree."""
 
     has_status = False
+    approval = "https://github.com/kubernetes-sigs/scheduler-plugins/pull/52"
 
     api_version: Literal["scheduling.sigs.k8s.io/v1alpha1"] = attribute("API group and version.", required=True)
     kind: Literal["ElasticQuota"] = attribute("Kind of the object.", required=True)

@@ -22,15 +22,26 @@ def members(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, Membe
         yield from _member(info, f"{path}.{alias}" if path else alias)
 
 
-def removals(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, Removed]]:
-    """Every removed member below a model by its path pattern."""
-    if issubclass(model, Structure):
-        for name, gone in model.removed.items():
-            yield (f"{path}.{name}" if path else name), gone
+def root_member(model: type[BaseModel]) -> Member:
+    """What is known about the model itself: an object, or the list or map that it stands for."""
+    return replace(_of(model), description=" ".join((model.__doc__ or "").split()))
+
+
+def structures(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
+    """The model and every model below it by the path pattern at which it stands."""
+    yield path, model
     for name, info in model.model_fields.items():
         alias = "" if issubclass(model, RootModel) else info.alias or camel_case(name)
         for below, part in _parts(_plain(info.annotation), ".".join(filter(None, (path, alias)))):
-            yield from removals(part, below)
+            yield from structures(part, below)
+
+
+def removals(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, Removed]]:
+    """Every removed member below a model by its path pattern."""
+    for below, part in structures(model, path):
+        if issubclass(part, Structure):
+            for name, gone in part.removed.items():
+                yield (f"{below}.{name}" if below else name), gone
 
 
 def _parts(annotation: Any, path: str) -> Iterator[tuple[str, type[BaseModel]]]:

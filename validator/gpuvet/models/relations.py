@@ -50,15 +50,10 @@ def _camel_case(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
-def has(path: str) -> str:
-    """CEL: every member on the way is there."""
-    parts = path.split(".")
-    return " && ".join(f"has(self.{'.'.join(parts[: end + 1])})" for end in range(len(parts)))
-
-
-def _lacks(path: str) -> str:
-    parts = path.split(".")
-    return " || ".join(f"!has(self.{'.'.join(parts[: end + 1])})" for end in range(len(parts)))
+def _lacks(*paths: str) -> list[str]:
+    """CEL: a member is not there, or what is above it is not."""
+    whole = [".".join(parts[: end + 1]) for path in paths for parts in [path.split(".")] for end in range(len(parts))]
+    return [f"!has(self.{path})" for path in dict.fromkeys(whole)]
 
 
 def _number(path: str, measure: Measure) -> str:
@@ -82,7 +77,7 @@ def ordered(lesser: str, greater: str, measure: Measure, *, zero_is_unset: bool 
         return bool(low <= high)
 
     less, more = _number(lesser, measure), _number(greater, measure)
-    parts = [_lacks(lesser), _lacks(greater)] if optional else []
+    parts = _lacks(lesser, greater) if optional else []
     if measure == "quantity":
         parts += [f"{more}.sign() == 0"] if zero_is_unset else []
         parts += [f"{less}.compareTo({more}) <= 0"]
@@ -100,7 +95,7 @@ def not_both_positive(one: str, other: str, message: str) -> Relation:
         return any(amount is None or amount.nanos == 0 for amount in (value_at(model, one), value_at(model, other)))
 
     zero = [f"{_number(path, 'quantity')}.sign() == 0" for path in (one, other)]
-    return Relation(cel=" || ".join([_lacks(one), _lacks(other), *zero]), message=message, holds=holds, at=one)
+    return Relation(cel=" || ".join([*_lacks(one, other), *zero]), message=message, holds=holds, at=one)
 
 
 def at_most(path: str, maximum: int, message: str) -> Relation:
@@ -110,8 +105,8 @@ def at_most(path: str, maximum: int, message: str) -> Relation:
         amount = value_at(model, path)
         return amount is None or amount.nanos <= maximum * 10**9
 
-    cel = f"{_lacks(path)} || {_number(path, 'quantity')}.compareTo(quantity('{maximum}')) <= 0"
-    return Relation(cel=cel, message=message, holds=holds, at=path)
+    bounded = f"{_number(path, 'quantity')}.compareTo(quantity('{maximum}')) <= 0"
+    return Relation(cel=" || ".join([*_lacks(path), bounded]), message=message, holds=holds, at=path)
 
 
 def at_most_one(one: str, other: str, message: str) -> Relation:
@@ -145,5 +140,5 @@ def unique(path: str, members: tuple[str, ...], message: str) -> Relation:
     there = " && ".join(f"has(b.{name})" for name in members)
     lacks = " || ".join(f"!has(a.{name})" for name in members)
     same = " && ".join(f"a.{name} == b.{name}" for name in members)
-    cel = f"{_lacks(path)} || self.{path}.all(a, {lacks} || self.{path}.exists_one(b, {there} && {same}))"
-    return Relation(cel=cel, message=message, holds=holds, at=path)
+    differ = f"self.{path}.all(a, {lacks} || self.{path}.exists_one(b, {there} && {same}))"
+    return Relation(cel=" || ".join([*_lacks(path), differ]), message=message, holds=holds, at=path)

@@ -246,6 +246,8 @@ class CustomResource(Structure):
     plural: ClassVar[str] = ""
     scope: ClassVar[Scope] = "Namespaced"
     short_names: ClassVar[tuple[str, ...]] = ()
+    approval: ClassVar[str] = ""
+    """Where Kubernetes approved an API in a group of its own (`*.k8s.io`); the API server demands it there."""
     has_status: ClassVar[bool] = True
     """The status is a subresource: what manifests say there is dropped."""
     columns: ClassVar[tuple[Column, ...]] = ()
