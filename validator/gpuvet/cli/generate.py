@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from gpuvet.values.errors import UsageError
@@ -12,9 +13,10 @@ def register(commands: Any) -> None:
     parser = commands.add_parser(
         "generate",
         help="renew generated files (in a checkout)",
-        description="Renews generated files: compiled/ from rules and models, docs/rules/ from the catalogue.",
+        description="Renews generated files: compiled/ from rules and models, schemas/ from models, docs/rules/ from the catalogue.",
     )
-    parser.add_argument("what", nargs="*", choices=["compiled", "docs", []], help="compiled, docs (default: both)")
+    parser.add_argument("what", nargs="*", choices=["compiled", "schemas", "docs", []], help="compiled, schemas, docs (default: all)")
+    parser.add_argument("--out", metavar="DIR", help="where to write schemas (default: schemas/ of the checkout)")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when something is stale")
     parser.set_defaults(run=run)
 
@@ -27,11 +29,18 @@ def run(options: argparse.Namespace) -> int:
     if root is None:
         raise UsageError("generate works in a checkout of gpuvet only")
     stale: list[str] = []
-    what = options.what or ["compiled", "docs"]
+    what = options.what or ["compiled", "schemas", "docs"]
+    if options.out is not None and what != ["schemas"]:
+        raise UsageError("--out goes with `gpuvet generate schemas` alone")
     if "compiled" in what:
         from gpuvet.generate.compiled import write_compiled
 
         stale += [f"compiled/{name}" for name in write_compiled(package_folder() / "compiled", root / "tests" / "fixtures", options.check)]
+    if "schemas" in what:
+        from gpuvet.generate.schemas import write_schemas
+
+        folder = Path(options.out) if options.out is not None else root / "schemas"
+        stale += [f"schemas/{name}" for name in write_schemas(folder, options.check)]
     if "docs" in what:
         from gpuvet.compiled.catalogue import RULES
         from gpuvet.generate.compiled import write_files

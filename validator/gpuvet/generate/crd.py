@@ -118,7 +118,7 @@ def _text(member: Member) -> Schema:
         return schema | {"format": "date-time"}
     if member.values and member.type != "words-list":
         return schema | {"enum": list(member.values)}
-    longest = NUMBER_LENGTH if member.type == "number-text" else member.max_length
+    longest = NUMBER_LENGTH if member.type == "number-text" else member.max_length or member.cost_length
     return schema | _given(minLength=member.min_length, maxLength=longest, pattern=member.pattern or None)
 
 

@@ -92,8 +92,8 @@ def _member_schema(member: Member) -> Schema:
             return {"type": "boolean"}
         case "integer":
             lowest, highest = _NUMBERS[member.format]
-            minimum, maximum = (lowest if member.minimum is None else member.minimum), (highest if member.maximum is None else member.maximum)
-            return {"type": "integer"} | _given(minimum=minimum, maximum=maximum)
+            minimum = lowest if member.minimum is None else member.minimum
+            return {"type": "integer"} | _given(minimum=minimum, maximum=highest if member.maximum is None else member.maximum)
         case "quantity":
             pattern = WRITTEN_QUANTITY if member.pattern == QUANTITY_PATTERN else member.pattern
             return {"type": ["integer", "string"], "pattern": pattern, "maxLength": QUANTITY_LENGTH}

@@ -42,7 +42,10 @@ class DeviceInfo(Structure):
         "Kind of device; other texts are stored and ignored.", enforced=False, example="gpu", source=_SOURCE
     )
     id: str | None = attribute(
-        "UUID of a GPU, bus id of an RDMA device; MetaX needs it.", example="89033010-2354-0000-0000-000000000000", source=_SOURCE
+        "UUID of a GPU, bus id of an RDMA device; MetaX needs it.",
+        cost_length=253,
+        example="89033010-2354-0000-0000-000000000000",
+        source=_SOURCE,
     )
     minor: Integer32 | None = attribute("Minor number; the scheduler panics without it.", needed=True, example="0", source=_SOURCE)
     module_id: Integer32 | None = attribute("Physical slot.", "moduleID", source=_SOURCE)

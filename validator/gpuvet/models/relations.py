@@ -79,7 +79,7 @@ def ordered(lesser: str, greater: str, measure: Measure, *, zero_is_unset: bool 
     less, more = _number(lesser, measure), _number(greater, measure)
     parts = _lacks(lesser, greater) if optional else []
     if measure == "quantity":
-        parts += [f"{more}.sign() == 0"] if zero_is_unset else []
+        parts += [f"sign({more}) == 0"] if zero_is_unset else []
         parts += [f"{less}.compareTo({more}) <= 0"]
     else:
         parts += [f"{less} <= {more}"]
@@ -94,7 +94,7 @@ def not_both_positive(one: str, other: str, message: str) -> Relation:
     def holds(model: Any) -> bool:
         return any(amount is None or amount.nanos == 0 for amount in (value_at(model, one), value_at(model, other)))
 
-    zero = [f"{_number(path, 'quantity')}.sign() == 0" for path in (one, other)]
+    zero = [f"sign({_number(path, 'quantity')}) == 0" for path in (one, other)]
     return Relation(cel=" || ".join([*_lacks(one, other), *zero]), message=message, holds=holds, at=one)
 
 

@@ -66,6 +66,8 @@ class Member:
     min_items: int | None = None
     max_items: int | None = None
     """Of a list or a map."""
+    cost_length: int | None = None
+    """Longest text in our CRDs, so that the API server can bound the cost of a validation."""
     list_type: ListType = ""
     list_keys: tuple[str, ...] = ()
     format: Literal["", "int32", "int64"] = ""
@@ -89,6 +91,7 @@ class Facts:
 
     needed: bool = False
     enforced: bool = True
+    cost_length: int | None = None
     list_type: ListType = ""
     list_keys: tuple[str, ...] = ()
     default: str = ""
@@ -112,6 +115,7 @@ def attribute(
     max_length: int | None = None,
     min_items: int | None = None,
     max_items: int | None = None,
+    cost_length: int | None = None,
     list_type: ListType = "",
     list_keys: tuple[str, ...] = (),
     pattern: str = "",
@@ -136,6 +140,7 @@ def attribute(
         Facts(
             needed=needed,
             enforced=enforced,
+            cost_length=cost_length,
             list_type=list_type,
             list_keys=list_keys,
             default=default,

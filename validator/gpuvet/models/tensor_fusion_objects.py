@@ -140,9 +140,11 @@ class CronScalingRule(Structure):
 
     enable: bool | None = attribute("Whether the rule counts.", default="false", source=_SCALING)
     name: str | None = attribute("Name of the rule.", source=_SCALING)
-    start: CronText | None = attribute("When the window opens: cron of five fields.", example="0 9 * * 1-5", source=_SCALING)
+    start: CronText | None = attribute(
+        "When the window opens: cron of five fields.", cost_length=128, example="0 9 * * 1-5", source=_SCALING
+    )
     end: CronText | None = attribute(
-        "When the window closes: cron of five fields, not the same as start.", example="0 18 * * 1-5", source=_SCALING
+        "When the window closes: cron of five fields, not the same as start.", cost_length=128, example="0 18 * * 1-5", source=_SCALING
     )
     desired_resources: Resources | None = attribute("What the workload gets inside the window.", source=_SCALING)
 
@@ -175,7 +177,9 @@ class AutoScalingConfig(Structure):
     }
 
     auto_set_resources: AutoSetResources | None = attribute("Vertical autoscaling from usage.", since="1.45.0", source=_SCALING)
-    cron_scaling_rules: list[CronScalingRule] | None = attribute("Resources by the time of day.", since="1.45.0", source=_SCALING)
+    cron_scaling_rules: list[CronScalingRule] | None = attribute(
+        "Resources by the time of day.", max_items=64, since="1.45.0", source=_SCALING
+    )
     external_scaler: ExternalScaler | None = attribute("Recommendations of another service.", since="1.45.0", source=_SCALING)
 
 

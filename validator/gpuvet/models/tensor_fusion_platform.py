@@ -108,7 +108,9 @@ class SchedulingConfigTemplateSpec(OpenStructure):
     """Scheduling and scaling of a pool's workloads."""
 
     placement: Placement = attribute("How workers are placed.", required=True, source=_KINDS)
-    vertical_scaling_rules: list[VerticalScalingRule] | None = attribute("Vertical autoscaling by Pod labels.", source=_SCALING)
+    vertical_scaling_rules: list[VerticalScalingRule] | None = attribute(
+        "Vertical autoscaling by Pod labels.", max_items=64, source=_SCALING
+    )
 
 
 class SchedulingConfigTemplate(CustomResource, plural="schedulingconfigtemplates", scope="Cluster"):
