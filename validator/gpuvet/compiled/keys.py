@@ -5838,12 +5838,6 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
             description="Annotations; values are texts.",
         ),
         "metadata.annotations.*": Field(type="text"),
-        "spec": Field(
-            type="object",
-            open=True,
-            description="Empty.",
-            source="tensor-fusion.md 3",
-        ),
         "status": Field(
             type="object",
             open=True,
@@ -6165,11 +6159,6 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
             values=("CompactFirst", "LowLoadFirst", "NodeCompactGPULowLoad"),
             default="NodeCompactGPULowLoad",
             description="Strategy.",
-            source="tensor-fusion.md 3",
-        ),
-        "spec.placement.allowLocalGPU": Field(
-            type="boolean",
-            description="Whether local mode is allowed.",
             source="tensor-fusion.md 3",
         ),
         "spec.verticalScalingRules": Field(
@@ -6563,9 +6552,23 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         ),
         "spec.vendor": Field(
             type="string",
+            required=True,
             description="Vendor, as GPU.status.vendor spells it.",
             example="NVIDIA",
             source="tensor-fusion.md 2.9",
+        ),
+        "spec.images": Field(
+            type="object",
+            required=True,
+            open=True,
+            description="Images of the vendor's components.",
+            source="tensor-fusion.md 3",
+        ),
+        "spec.images.middleware": Field(
+            type="string",
+            required=True,
+            description="Image of the vendor's middleware.",
+            source="tensor-fusion.md 3",
         ),
         "spec.inUseResourceNames": Field(
             type="list",
@@ -7007,8 +7010,9 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "spec.owners[].labelSelector.matchExpressions[].operator": Field(
             type="enum",
             required=True,
+            enforced=False,
             values=("In", "NotIn", "Exists", "DoesNotExist"),
-            description="How the label is compared.",
+            description="How the label is compared; case counts.",
         ),
         "spec.owners[].labelSelector.matchExpressions[].values": Field(
             type="list",
@@ -7099,8 +7103,9 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "spec.namespaceSelector.matchExpressions[].operator": Field(
             type="enum",
             required=True,
+            enforced=False,
             values=("In", "NotIn", "Exists", "DoesNotExist"),
-            description="How the label is compared.",
+            description="How the label is compared; case counts.",
         ),
         "spec.namespaceSelector.matchExpressions[].values": Field(
             type="list",
@@ -7131,8 +7136,9 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "spec.selector.matchExpressions[].operator": Field(
             type="enum",
             required=True,
+            enforced=False,
             values=("In", "NotIn", "Exists", "DoesNotExist"),
-            description="How the label is compared.",
+            description="How the label is compared; case counts.",
         ),
         "spec.selector.matchExpressions[].values": Field(
             type="list",
@@ -8574,8 +8580,9 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "*.selector.matchExpressions[].operator": Field(
             type="enum",
             required=True,
+            enforced=False,
             values=("In", "NotIn", "Exists", "DoesNotExist"),
-            description="How the label is compared.",
+            description="How the label is compared; case counts.",
         ),
         "*.selector.matchExpressions[].values": Field(
             type="list",
@@ -8606,8 +8613,9 @@ FIELDS: Final[dict[str, dict[str, Field]]] = {
         "*.vfSelector.matchExpressions[].operator": Field(
             type="enum",
             required=True,
+            enforced=False,
             values=("In", "NotIn", "Exists", "DoesNotExist"),
-            description="How the label is compared.",
+            description="How the label is compared; case counts.",
         ),
         "*.vfSelector.matchExpressions[].values": Field(
             type="list",
@@ -9033,7 +9041,7 @@ LEVELS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "spec.nodeManagerConfig": ("defaultVendor", "defaultIsolationMode", "provisioningMode"),
     },
     "TensorFusionGPU": {
-        "": ("apiVersion", "kind", "metadata", "spec", "status"),
+        "": ("apiVersion", "kind", "metadata", "status"),
         "metadata": ("name", "namespace", "labels", "annotations"),
         "metadata.labels": ("*",),
         "metadata.annotations": ("*",),
@@ -9067,7 +9075,7 @@ LEVELS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "metadata.labels": ("*",),
         "metadata.annotations": ("*",),
         "spec": ("placement", "verticalScalingRules"),
-        "spec.placement": ("mode", "allowLocalGPU"),
+        "spec.placement": ("mode",),
         "spec.verticalScalingRules[]": ("name", "selector", "autoScaling"),
         "spec.verticalScalingRules[].autoScaling": ("autoSetResources", "cronScalingRules", "externalScaler"),
         "spec.verticalScalingRules[].autoScaling.autoSetResources": (
@@ -9101,7 +9109,8 @@ LEVELS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "metadata": ("name", "namespace", "labels", "annotations"),
         "metadata.labels": ("*",),
         "metadata.annotations": ("*",),
-        "spec": ("vendor", "inUseResourceNames"),
+        "spec": ("vendor", "images", "inUseResourceNames"),
+        "spec.images": ("middleware",),
     },
     "Device": {
         "": ("apiVersion", "kind", "metadata", "spec", "status"),

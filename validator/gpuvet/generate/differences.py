@@ -23,8 +23,13 @@ def differences(model: type[CustomResource]) -> Iterator[Difference]:
     """Every aspect in which we say more than the vendor's CRD."""
     for path, node in tree_of(model).walk():
         member = node.member
+        if path == "metadata" or path.startswith("metadata."):
+            continue
         if member.needed:
             yield Difference(path, "required", "required", member.description)
+        if member.narrower:
+            taken = node.item or node
+            yield Difference(path + ("[]" if node.item else ""), "values", ", ".join(taken.member.values), member.description)
         if not member.enforced:
             yield from _unenforced(path, node.member.type, member.values, member.description, bool(member.keys))
         for relation in node.relations:
@@ -70,6 +75,7 @@ Everywhere:
 - Quantities take no fractional exponent (`1e1.5`), which Go clients cannot decode, and have at most 64 characters, so that the API
   server can bound the cost of comparing two. Decimal numbers in texts have at most 32.
 - The members of Pod templates, affinities and claims are not described; unknown fields pass there.
+- Labels of metadata that stands inside a `spec` are checked as the API server checks those of an object.
 - `status` is described as far as it is known; where it is not, unknown fields pass.
 """
 

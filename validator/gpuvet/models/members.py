@@ -65,6 +65,7 @@ def _member(info: FieldInfo, path: str) -> Iterator[tuple[str, Member]]:
             required=info.is_required(),
             needed=facts.needed,
             enforced=facts.enforced and found.enforced,
+            narrower=facts.narrower,
             cost_length=facts.cost_length,
             list_type=facts.list_type,
             list_keys=facts.list_keys,

@@ -66,6 +66,8 @@ class Member:
     min_items: int | None = None
     max_items: int | None = None
     """Of a list or a map."""
+    narrower: bool = False
+    """The vendor's schema takes values that are none of `values`, and its software refuses them later."""
     cost_length: int | None = None
     """Longest text in our CRDs, so that the API server can bound the cost of a validation."""
     list_type: ListType = ""
@@ -91,6 +93,7 @@ class Facts:
 
     needed: bool = False
     enforced: bool = True
+    narrower: bool = False
     cost_length: int | None = None
     list_type: ListType = ""
     list_keys: tuple[str, ...] = ()
@@ -109,6 +112,7 @@ def attribute(
     required: bool = False,
     needed: bool = False,
     enforced: bool = True,
+    narrower: bool = False,
     minimum: int | None = None,
     maximum: int | None = None,
     min_length: int | None = None,
@@ -140,6 +144,7 @@ def attribute(
         Facts(
             needed=needed,
             enforced=enforced,
+            narrower=narrower,
             cost_length=cost_length,
             list_type=list_type,
             list_keys=list_keys,

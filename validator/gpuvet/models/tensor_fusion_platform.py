@@ -101,7 +101,6 @@ class Placement(OpenStructure):
     mode: Literal["CompactFirst", "LowLoadFirst", "NodeCompactGPULowLoad"] = attribute(
         "Strategy.", required=True, default="NodeCompactGPULowLoad", source=_KINDS
     )
-    allow_local_gpu: bool | None = attribute("Whether local mode is allowed.", "allowLocalGPU", source=_KINDS)
 
 
 class SchedulingConfigTemplateSpec(OpenStructure):
@@ -124,10 +123,17 @@ class SchedulingConfigTemplate(CustomResource, plural="schedulingconfigtemplates
     status: Opaque | None = attribute("What the operator reports.")
 
 
+class ProviderImages(OpenStructure):
+    """Images of a vendor's components."""
+
+    middleware: str = attribute("Image of the vendor's middleware.", required=True, source=_KINDS)
+
+
 class ProviderConfigSpec(OpenStructure):
     """What the operator knows of a vendor."""
 
-    vendor: str | None = attribute("Vendor, as GPU.status.vendor spells it.", example="NVIDIA", source="tensor-fusion.md 2.9")
+    vendor: str = attribute("Vendor, as GPU.status.vendor spells it.", required=True, example="NVIDIA", source="tensor-fusion.md 2.9")
+    images: ProviderImages = attribute("Images of the vendor's components.", required=True, source=_KINDS)
     in_use_resource_names: list[str] | None = attribute(
         "Native resources whose limits count as whole cards.", source="tensor-fusion.md 2.1"
     )
@@ -158,7 +164,6 @@ class TensorFusionGPU(CustomResource, plural="gpus", scope="Cluster"):
 
     api_version: Literal["tensor-fusion.ai/v1"] = attribute("API group and version.", required=True)
     kind: Literal["GPU"] = attribute("Kind of the object.", required=True)
-    spec: Opaque | None = attribute("Empty.", source=_KINDS)
     status: TensorFusionGPUStatus | None = attribute("What the operator reports.", source=_KINDS)
 
 

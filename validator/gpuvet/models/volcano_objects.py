@@ -60,10 +60,11 @@ class Policy(Structure):
     action: Action | None = attribute("What to do; needed beside events.", enforced=False, example="CompleteJob", source=_SOURCE)
     event: Event | None = attribute(
         "When. PodRunning, OutOfSync and CommandIssued pass the schema and are refused by the webhook.",
+        narrower=True,
         example="TaskCompleted",
         source=_SOURCE,
     )
-    events: list[Event] | None = attribute("When, several.", source=_SOURCE)
+    events: list[Event] | None = attribute("When, several.", narrower=True, source=_SOURCE)
     exit_code: Integer32 | None = attribute("Exit code of a container; any but 0.", example="3", source=_SOURCE)
     timeout: Duration | None = attribute("Grace before acting; goes with PodPending.", example="10m", source=_SOURCE)
 
