@@ -6,6 +6,7 @@
 Ready in some three seconds, 250 MB of memory. Nothing is kept: the data lives in a temporary folder.
 """
 
+import http.client
 import json
 import shutil
 import socket
@@ -13,8 +14,6 @@ import ssl
 import subprocess
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -55,6 +54,7 @@ class ApiServer:
         self.folder = Path()
         self.port = 0
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._connection: http.client.HTTPSConnection | None = None
 
     def __enter__(self) -> Self:
         self.folder = Path(tempfile.mkdtemp(prefix="gpuvet-apiserver-"))
@@ -66,6 +66,9 @@ class ApiServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
         # Killed, not asked: after SIGTERM the old server answers `ok` for a minute.
         for process in reversed(self._processes):
             process.kill()
@@ -86,26 +89,22 @@ class ApiServer:
     def request(self, method: str, path: str, body: Any = None, content: str = "application/json") -> Answer:
         """One request of the administrator. A refusal is an answer, not an exception."""
         data = None if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
-        request = urllib.request.Request(f"https://127.0.0.1:{self.port}{path}", data=data, method=method)
-        request.add_header("Authorization", f"Bearer {TOKEN}")
-        if data is not None:
-            request.add_header("Content-Type", content)
+        headers = {"Authorization": f"Bearer {TOKEN}"} | ({"Content-Type": content} if data is not None else {})
+        if self._connection is None:
+            self._connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=30, context=_tls())
         try:
-            with urllib.request.urlopen(request, timeout=30, context=self._tls()) as reply:
-                return Answer(reply.status, _decoded(reply.read()), _warnings(reply.headers.get_all("Warning")))
-        except urllib.error.HTTPError as error:
-            return Answer(error.code, _decoded(error.read()), _warnings(error.headers.get_all("Warning")))
+            self._connection.request(method, path, data, headers)
+            reply = self._connection.getresponse()
+            return Answer(reply.status, _decoded(reply.read()), _warnings(reply.headers.get_all("Warning")))
+        except (OSError, http.client.HTTPException):
+            self._connection.close()
+            self._connection = None
+            raise
 
     def log(self, name: str) -> str:
         """The end of a component's log."""
         path = self.folder / f"{name}.log"
         return path.read_text(encoding="utf-8", errors="replace")[-4000:] if path.exists() else ""
-
-    def _tls(self) -> ssl.SSLContext:
-        context = ssl.create_default_context()
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        return context
 
     def _start(self) -> None:
         client, peer, self.port = free_ports(3)
@@ -156,7 +155,7 @@ class ApiServer:
             try:
                 if self.request("GET", "/readyz").ok and self.request("GET", "/api/v1/namespaces/default").ok:
                     return
-            except OSError:
+            except (OSError, http.client.HTTPException):
                 pass
             time.sleep(0.1)
         raise RuntimeError(f"kube-apiserver is not ready after {seconds:.0f} s:\n{self.log('kube-apiserver')}")
@@ -170,6 +169,13 @@ users: [{{name: admin, user: {{token: {token}}}}}]
 contexts: [{{name: tests, context: {{cluster: tests, user: admin}}}}]
 current-context: tests
 """
+
+
+def _tls() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
 
 
 def free_ports(count: int) -> list[int]:

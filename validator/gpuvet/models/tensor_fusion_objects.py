@@ -192,6 +192,7 @@ class GangScheduling(Structure):
             message="minMembers is 1: a gang has at least 2 members",
             holds=lambda gang: gang.min_members != 1,
             at="minMembers",
+            schema={"properties": {"minMembers": {"not": {"const": 1}}}},
         ),
     )
 

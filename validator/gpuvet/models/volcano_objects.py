@@ -41,6 +41,12 @@ class Policy(Structure):
             cel="(has(self.event) || (has(self.events) && size(self.events) > 0)) != has(self.exitCode)",
             message="a policy names either event(s) or exitCode: write one of them",
             holds=lambda policy: (policy.event is not None or bool(policy.events)) != (policy.exit_code is not None),
+            schema={
+                "oneOf": [
+                    {"required": ["exitCode"]},
+                    {"anyOf": [{"required": ["event"]}, {"required": ["events"], "properties": {"events": {"minItems": 1}}}]},
+                ]
+            },
         ),
         Relation(
             cel="has(self.action) || has(self.exitCode)",
