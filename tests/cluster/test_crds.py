@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import yaml
-from schemas.instances import TABLE, Instance, derived, pydantic_refuses, randomly, schema_refuses, whole, written
 
 from cluster.server import Answer, ApiServer
 from gpuvet.models.catalogue import RESOURCES
+from schemas.instances import TABLE, Instance, derived, pydantic_refuses, randomly, schema_refuses, whole, written
 
 pytestmark = pytest.mark.real
 
@@ -55,7 +55,11 @@ def url(kind: str) -> str:
 def refused(answer: Answer) -> list[str]:
     """The fields of a refusal, by their path with dots."""
     assert answer.status in (400, 422), answer
+    # A number beyond its format is named in the text alone.
     unknown = re.findall(r'unknown field "([^"]+)"', answer.message)
+    for found in re.findall(r"with format \w+ in (\S+)", answer.message):
+        field = found.rstrip(",")
+        unknown.append(field[:-1] if field.count("]") > field.count("[") else field)
     if not answer.fields and not unknown:
         # Decoding and the identity of the object are refused without naming a field.
         return ["apiVersion", "kind"]

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import jsonschema
 import yaml
+from pydantic import ValidationError
 
 from gpuvet.generate.jsonschema import object_schema
 from gpuvet.generate.tree import Node, tree_of
@@ -34,8 +35,7 @@ REASONS = {
     "date": "JSON Schema checks the form of a date, not the calendar; a format checker may do more",
     "null": "the API server drops a null member, the models read it as absent; JSON Schema refuses it, since nothing is meant by it",
     "status": "the API server drops the status of an object that is created",
-    "length": "texts that are compared have a longest length in CRDs only, where the API server must bound the cost",
-    "metadata": "the API server does not let a CRD describe metadata; it has its own checks",
+    "format": "the API server takes a list for a text that has a format",
 }
 
 
@@ -46,7 +46,7 @@ class Instance(NamedTuple):
     name: str
     document: dict[str, Any]
     wrong: str | None = None
-    """The field that is refused, by its path with dots; None: the object is good."""
+    """The field that is refused, by its path with dots, empty for any; None: the object is good."""
     differs: dict[str, str] = {}  # noqa: RUF012
     """Judges that say the opposite, with the reason."""
 
@@ -179,12 +179,8 @@ def _changes(path: str, node: Node) -> Iterator[tuple[str, Any, str | None, dict
             yield "null", None, None, {"jsonschema": "null"}
     if member.type == "any":
         return
-    yield (
-        "another type",
-        {"object": "text", "map": "text", "list": {}, "integer": "1", "boolean": "true"}.get(member.type, ["text"]),
-        path,
-        {},
-    )
+    other = {"object": "text", "map": "text", "list": {}, "integer": "1", "boolean": "true"}.get(member.type, ["text"])
+    yield "another type", other, path, {"server": "format"} if member.type == "timestamp" else {}
     if member.type == "object" and not member.open:
         yield "unknown field", 1, f"{path}.unknownField", {}
     if member.type not in ("object", "map", "list", "any", "string", "boolean", "integer", "quantity", "yaml", "json"):
@@ -207,7 +203,7 @@ def _bounds(path: str, member: Member) -> Iterator[tuple[str, Any, str | None, d
             yield "highest", highest, None, {}
             yield "above", highest + 1, path, {}
         yield "fraction", 1.5, path, {}
-    elif member.values and member.type not in ("words-list",):
+    elif member.values and member.type != "words-list":
         for value in member.values:
             yield f"value {value}", value, None, {}
         for value in ("", member.values[0].upper() + "x", "unknown"):
@@ -250,8 +246,18 @@ def randomly(kind: str, source: random.Random, count: int) -> Iterator[Instance]
                 put(document, wrong, at(each.document, wrong))
             except (KeyError, IndexError, TypeError):
                 continue
-        refused = pydantic_refuses(kind, document)
-        yield Instance(kind, f"random {number}: {[each.name for each in chosen]}", document, refused[0] if refused else None)
+        name = f"random {number}: {[each.name for each in chosen]}"
+        differs = {"jsonschema": "relation"} if _only_relations(kind, document) and not schema_refuses(kind, document) else {}
+        yield Instance(kind, name, document, "" if pydantic_refuses(kind, document) else None, differs)
+
+
+def _only_relations(kind: str, document: dict[str, Any]) -> bool:
+    """Whether everything that is wrong is how members relate to each other."""
+    try:
+        RESOURCES[kind].model_validate(document)
+    except ValidationError as error:
+        return {item["type"] for item in error.errors()} == {"relation"}
+    return False
 
 
 def at(document: Any, path: str) -> Any:

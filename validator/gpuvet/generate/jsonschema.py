@@ -1,7 +1,7 @@
 """JSON Schema 2020-12 of objects, of the texts inside annotations, and of the annotation, label and resource maps of a vocabulary."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,6 +11,7 @@ from gpuvet.generate.tree import Node, tree_of
 from gpuvet.generate.wording import GROUPS, key_text, member_text
 from gpuvet.models.base import KeyDeclaration
 from gpuvet.models.catalogue import SHAPES
+from gpuvet.models.placement import COMPANY_DOMAIN
 from gpuvet.models.relations import NUMBER_LENGTH, QUANTITY_LENGTH
 from gpuvet.models.scalars import INT32, INT64, TIMESTAMP_PATTERN, Scalar
 from gpuvet.models.structures import CustomResource, Member
@@ -29,16 +30,24 @@ def object_schema(model: type[BaseModel]) -> Schema:
 
 def map_schema(title: str, keys: Iterable[KeyDeclaration], values: Schema) -> Schema:
     """The schema of a map of annotations, labels or resources: our keys are described, all others are only `values`."""
-    properties, families = {}, {}
+    return {"$schema": DIALECT, "title": title, "type": "object", **map_of(keys, key_schema), "additionalProperties": values}
+
+
+def map_of(keys: Iterable[KeyDeclaration], describe: Callable[[KeyDeclaration], Schema]) -> Schema:
+    """Keys as properties; families, and keys in a domain that each company chooses, as patterns."""
+    properties, patterns = {}, {}
     for key in keys:
         if key.family:
-            families[f"^{re.escape(key.name).replace('/', '/')}.+$"] = key_schema(key)
+            patterns[f"^{_escaped(key.name)}.+$"] = describe(key)
+        elif key.domain == COMPANY_DOMAIN:
+            patterns[f"^[^/]+/{_escaped(key.name.rpartition('/')[2])}$"] = describe(key)
         else:
-            properties[key.name] = key_schema(key)
-    schema: Schema = {"$schema": DIALECT, "title": title, "type": "object", "properties": properties}
-    if families:
-        schema["patternProperties"] = families
-    return schema | {"additionalProperties": values}
+            properties[key.name] = describe(key)
+    return {"properties": properties} | ({"patternProperties": patterns} if patterns else {})
+
+
+def _escaped(text: str) -> str:
+    return text.replace(".", r"\.")
 
 
 def node_schema(node: Node, platform: str = "") -> Schema:
