@@ -1,6 +1,5 @@
 """Our CRDs on a real API server: all are structural and Established, and it judges every instance as the models and JSON Schema do."""
 
-import random
 import re
 import time
 from pathlib import Path
@@ -8,16 +7,18 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis.strategies import lists, sampled_from
 
 from cluster.server import Answer, ApiServer
 from gpuvet.models.catalogue import RESOURCES
-from schemas.instances import TABLE, Instance, derived, pydantic_refuses, randomly, schema_refuses, whole, written
+from schemas.instances import TABLE, Instance, changes, combined, derived, pydantic_refuses, schema_refuses, whole, written
 
 pytestmark = pytest.mark.real
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-RANDOM = 40
-"""Random instances a kind."""
+EXAMPLES = 60
+"""Generated instances a kind."""
 
 
 @pytest.fixture(scope="module")
@@ -109,9 +110,13 @@ def test_derived_instances(server: ApiServer, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", RESOURCES)
-def test_random_instances(server: ApiServer, kind: str) -> None:
-    source = random.Random(kind)
-    assert judged(server, list(randomly(kind, source, RANDOM))) == []
+def test_combined_instances(server: ApiServer, kind: str) -> None:
+    @settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None)
+    @given(lists(sampled_from(changes(kind)), min_size=2, max_size=4))
+    def agree(chosen: list[Instance]) -> None:
+        assert judge(server, combined(kind, chosen)) is None
+
+    agree()
 
 
 @pytest.mark.parametrize("kind", RESOURCES)

@@ -1,12 +1,12 @@
 """One table of objects that the Pydantic models, JSON Schema and a real API server judge alike.
 
 Written ones come from `fixtures/instances/objects.yaml`; derived ones change one field of a whole object at a time, for every field of
-the kind; random ones change several. Where the judges may differ, the difference has a reason in REASONS.
+the kind; combined ones change several. Where the judges may differ, the difference has a reason in REASONS.
 """
 
 import copy
-import random
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -233,22 +233,25 @@ def _bounds(path: str, member: Member) -> Iterator[tuple[str, Any, str | None, d
         return
 
 
-def randomly(kind: str, source: random.Random, count: int) -> Iterator[Instance]:
-    """Several of the derived changes at once; good only when each of them is."""
-    changes = [each for each in derived(kind) if not each.differs]
-    for number in range(count):
-        chosen = source.sample(changes, min(len(changes), source.randint(2, 4)))
-        document = whole(kind)
-        for each in chosen:
-            path = each.name.partition(": ")[0]
-            wrong = each.wrong if each.wrong and each.wrong.startswith(path + ".") else path
-            try:
-                put(document, wrong, at(each.document, wrong))
-            except (KeyError, IndexError, TypeError):
-                continue
-        name = f"random {number}: {[each.name for each in chosen]}"
-        differs = {"jsonschema": "relation"} if _only_relations(kind, document) and not schema_refuses(kind, document) else {}
-        yield Instance(kind, name, document, "" if pydantic_refuses(kind, document) else None, differs)
+@cache
+def changes(kind: str) -> tuple[Instance, ...]:
+    """The derived instances on which all judges agree."""
+    return tuple(each for each in derived(kind) if not each.differs)
+
+
+def combined(kind: str, chosen: list[Instance]) -> Instance:
+    """Several of the derived changes at once."""
+    document = whole(kind)
+    for each in chosen:
+        path = each.name.partition(": ")[0]
+        wrong = each.wrong if each.wrong and each.wrong.startswith(path + ".") else path
+        try:
+            put(document, wrong, at(each.document, wrong))
+        except (KeyError, IndexError, TypeError):
+            continue
+    name = f"combined: {[each.name for each in chosen]}"
+    differs = {"jsonschema": "relation"} if _only_relations(kind, document) and not schema_refuses(kind, document) else {}
+    return Instance(kind, name, document, "" if pydantic_refuses(kind, document) else None, differs)
 
 
 def _only_relations(kind: str, document: dict[str, Any]) -> bool:

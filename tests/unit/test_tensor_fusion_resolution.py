@@ -164,7 +164,7 @@ def test_every_field_answers_in_every_dialect_and_on_junk() -> None:
     junk: list[Any] = [7, None, [], {}, "", "{{ .x }}", True]
     for version in (None, "1.34.7", "1.46.5", "1.65.8", "2.17.1"):
         for bad in junk:
-            of = config({name: bad for name in config({}).fields()}, version, bad)
+            of = config(dict.fromkeys(config({}).fields(), bad), version, bad)
             for name in of.fields():
                 of.field(name)
     of = TensorFusion(Inputs({"metadata": None, "spec": 3}, {}, None, lambda *_: UNKNOWN, lambda _: ([], False), {"tensorFusion": "x"}))

@@ -4,13 +4,13 @@ import json
 from typing import Any
 
 import pytest
-from schemas.skeleton import OPAQUE, TABLE, skeleton
 
 from gpuvet.generate.crd import crd
 from gpuvet.generate.differences import differences
 from gpuvet.models.catalogue import RESOURCES
 from gpuvet.models.relations import NUMBER_LENGTH
 from gpuvet.models.structures import CustomResource
+from schemas.skeleton import OPAQUE, TABLE, skeleton
 
 VENDORS: dict[str, Any] = json.loads(TABLE.read_text(encoding="utf-8"))
 KINDS = [model for model in RESOURCES.values() if f"{model.plural}.{model.identity()[0]}" in VENDORS]
@@ -50,8 +50,8 @@ def compared(ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[set[tuple[st
         if bool(mine.get(QUANTITY)) != bool(their.get(QUANTITY)):
             wrong.append(f"{path}: {QUANTITY}")
         reported = path == "status" or path.startswith("status.") or path == ""  # written by operators; metadata is always there
-        for name in () if reported else set(their.get("required", ())) - set(mine.get("required", ())):
-            wrong.append(f"{path}.{name}: the vendor requires it")
+        lacking = set() if reported else set(their.get("required", ())) - set(mine.get("required", ()))
+        wrong += [f"{path}.{name}: the vendor requires it" for name in lacking]
         for name in set(mine.get("required", ())) - set(their.get("required", ())):
             more.add((f"{path}.{name}".lstrip("."), "required"))
         if mine.get("enum") != their.get("enum") and (their.get("enum") is None or set(mine.get("enum", ())) < set(their["enum"])):
@@ -60,9 +60,11 @@ def compared(ours: dict[str, Any], theirs: dict[str, Any]) -> tuple[set[tuple[st
             wrong.append(f"{path}: enum {mine.get('enum')} against {their.get('enum')}")
         if not mine.get(QUANTITY) and mine.get("pattern") != their.get("pattern"):
             more.add((path, "form"))
-        for bound in BOUNDS:
-            if mine.get(bound) != their.get(bound) and not (bound == "minLength" and mine.get("pattern")):
-                wrong.append(f"{path}: {bound} {mine.get(bound)} against {their.get(bound)}")
+        wrong += [
+            f"{path}: {bound} {mine.get(bound)} against {their.get(bound)}"
+            for bound in BOUNDS
+            if mine.get(bound) != their.get(bound) and not (bound == "minLength" and mine.get("pattern"))
+        ]
         if any(mine.get(bound) not in (their.get(bound), NUMBER_LENGTH) for bound in LONGEST) and not mine.get(QUANTITY):
             more.add((path, "bound"))
         if mine.get("x-kubernetes-list-type", "atomic") != their.get("x-kubernetes-list-type", "atomic"):

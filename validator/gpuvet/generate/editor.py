@@ -9,10 +9,19 @@ from typing import Any
 from gpuvet.generate.jsonschema import key_schema, map_of, object_schema
 from gpuvet.generate.keys import declared_keys
 from gpuvet.generate.own import config_schema
+from gpuvet.generate.patterns import UNSIGNED_QUANTITY, WRITTEN_QUANTITY
 from gpuvet.generate.wording import deprecation_text
 from gpuvet.models.base import KeyDeclaration
 from gpuvet.models.catalogue import RESOURCES, SHAPES
 from gpuvet.models.members import removals
+from gpuvet.models.scalars import (
+    CRON_PATTERN,
+    DNS_LABEL_PATTERN,
+    DNS_SUBDOMAIN_PATTERN,
+    DURATION_PATTERN,
+    LABEL_VALUE_PATTERN,
+    TIMESTAMP_PATTERN,
+)
 
 Schema = dict[str, Any]
 DRAFT = "http://json-schema.org/draft-07/schema#"
@@ -36,6 +45,9 @@ TEMPLATES = {
 }
 """Kind -> where it holds a Pod template."""
 
+SHARED = "pod-template"
+"""The file that describes Pod templates, once for all kinds."""
+
 OWN_NAMES = {"VolcanoJob": "volcano-job", "VolcanoCronJob": "volcano-cronjob", "GPU": "elasticgpu", "TensorFusionGPU": "tensorfusion-gpu"}
 """File names where the kind in lower case would be taken or unclear."""
 
@@ -43,7 +55,9 @@ OWN_NAMES = {"VolcanoJob": "volcano-job", "VolcanoCronJob": "volcano-cronjob", "
 def editor_schemas() -> dict[str, Schema]:
     """File name without ending -> schema."""
     schemas = {name: _workload(*row) for name, row in WORKLOADS.items()}
-    dispatch: dict[str, Schema] = {name: {"apiVersion": {"const": version}, "kind": {"const": kind}} for name, (version, kind, _) in WORKLOADS.items()}
+    dispatch: dict[str, Schema] = {
+        name: {"apiVersion": {"const": version}, "kind": {"const": kind}} for name, (version, kind, _) in WORKLOADS.items()
+    }
     for kind, model in RESOURCES.items():
         name = OWN_NAMES.get(kind, kind.lower())
         group, version, plain = model.identity()
@@ -52,8 +66,7 @@ def editor_schemas() -> dict[str, Schema]:
             instead = f"; write {gone.replaced_by}" if gone.replaced_by else ""
             _place(schema, path, {"doNotSuggest": True, "deprecationMessage": f"No field of {plain}: {gone.note}{instead}."})
         if kind in TEMPLATES:
-            _set(schema, TEMPLATES[kind], {"$ref": "#/definitions/podTemplate"})
-            schema["definitions"] = _definitions()
+            _set(schema, TEMPLATES[kind], {"$ref": f"{SHARED}.json#/definitions/podTemplate"})
         schemas[name] = schema
         dispatch[name] = {"apiVersion": {"const": f"{group}/{version}"}, "kind": {"const": plain}}
     device_metadata = _metadata("device", "Device")
@@ -69,6 +82,7 @@ def editor_schemas() -> dict[str, Schema]:
             {"if": {"properties": choice, "required": list(choice)}, "then": {"$ref": f"{name}.json"}} for name, choice in dispatch.items()
         ],
     }
+    schemas[SHARED] = _head("Pod template", "What the schemas of workloads share.") | {"definitions": _definitions()}
     schemas["gpuvet-config"] = _draft7(config_schema())
     return schemas
 
@@ -81,17 +95,17 @@ def _workload(version: str, kind: str, template: str) -> Schema:
     schema = _head(kind, f"GPU keys of a {kind}; everything else is left to Kubernetes' own schema.") | {
         "type": "object",
         "properties": {"apiVersion": {"const": version}, "kind": {"const": kind}},
-        "definitions": _definitions(),
     }
     if not template:
-        schema["properties"] |= {"metadata": {"$ref": "#/definitions/podMetadata"}, "spec": {"$ref": "#/definitions/podSpec"}}
+        parts = {"metadata": "podMetadata", "spec": "podSpec"}
+        schema["properties"] |= {name: {"$ref": f"{SHARED}.json#/definitions/{part}"} for name, part in parts.items()}
         return schema
     schema["properties"]["metadata"] = _owner_metadata(kind, f"{template}.metadata")
     here = schema
     *way, last = template.split(".")
     for name in way:
         here = here["properties"].setdefault(name, {"type": "object", "properties": {}})
-    here["properties"][last] = {"$ref": "#/definitions/podTemplate"}
+    here["properties"][last] = {"$ref": f"{SHARED}.json#/definitions/podTemplate"}
     return schema
 
 
@@ -172,11 +186,32 @@ def _map(place: str) -> Schema:
 
 def _key(key: KeyDeclaration) -> Schema:
     schema: Schema = _draft7(key_schema(key))
+    if key.type == "integer-text":
+        schema["patternErrorMessage"] = _integer_text(key)
     if key.owner == "system":
         schema |= {"doNotSuggest": True}
     if key.deprecated:
         schema |= {"doNotSuggest": True, "deprecationMessage": deprecation_text(key)}
     return schema
+
+
+_WRONG = {
+    WRITTEN_QUANTITY: "No quantity: write a number, then at most one of Ki Mi Gi Ti Pi Ei n u m k M G T P E.",
+    UNSIGNED_QUANTITY: "No quantity: write a number from 0, then at most one of Ki Mi Gi Ti Pi Ei n u m k M G T P E.",
+    DNS_SUBDOMAIN_PATTERN: "No object name: lower-case letters, digits, '-' and '.'.",
+    DNS_LABEL_PATTERN: "No name: lower-case letters, digits and '-'.",
+    LABEL_VALUE_PATTERN: "No label value: letters, digits and '-_.', letters or digits at both ends.",
+    DURATION_PATTERN: "No duration: write numbers with units, such as 300s, 5m or 1h30m.",
+    TIMESTAMP_PATTERN: "No RFC 3339 time such as 2025-03-15T10:00:00Z.",
+    CRON_PATTERN: "No cron expression of five fields.",
+}
+"""What editors say of a text that does not match, instead of the pattern."""
+
+
+def _integer_text(key: KeyDeclaration) -> str:
+    lowest, highest = key.scalar.minimum, key.scalar.maximum
+    bounds = f" from {lowest}" if lowest is not None else ""
+    return f"No integer{bounds}{f' to {highest}' if highest is not None else ''}."
 
 
 _LATER = ("contentSchema", "contentMediaType", "deprecated")
@@ -196,6 +231,8 @@ def _draft7(schema: Any) -> Any:
             out[keyword] = value if keyword in ("default", "examples", "enum", "const") else _draft7(value)
     if "$schema" in out:
         out["$schema"] = DRAFT
+    if out.get("pattern") in _WRONG:
+        out["patternErrorMessage"] = _WRONG[out["pattern"]]
     return out
 
 

@@ -6,13 +6,14 @@ from gpuvet.values.quantity import QUANTITY_PATTERN
 WRITTEN_QUANTITY = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$"
 """A quantity that every Kubernetes client reads. What vendors' CRDs take besides (`1e1.5`) makes Go clients fail to decode the object."""
 
-_UNSIGNED_QUANTITY = WRITTEN_QUANTITY.replace("[+-]?", r"\+?", 1)
+UNSIGNED_QUANTITY = WRITTEN_QUANTITY.replace("[+-]?", r"\+?", 1)
+"""A quantity without a minus."""
 
 
 def text_pattern(scalar: Scalar) -> str:
     """The pattern of a text, as narrow as its bounds allow; empty when any text goes."""
     if scalar.pattern == QUANTITY_PATTERN:
-        return _UNSIGNED_QUANTITY if scalar.minimum is not None or scalar.above is not None else WRITTEN_QUANTITY
+        return UNSIGNED_QUANTITY if scalar.minimum is not None or scalar.above is not None else WRITTEN_QUANTITY
     if scalar.kind == "integer-text" and scalar.minimum is not None and scalar.minimum >= 0:
         return rf"^\+?0*({integers(scalar.minimum, scalar.maximum)})$"
     return scalar.pattern
