@@ -13,7 +13,7 @@ def register(commands: Any) -> None:
     parser = commands.add_parser(
         "generate",
         help="renew generated files (in a checkout)",
-        description="Renews generated files: compiled/ from rules and models, schemas/ from models, docs/rules/ from the catalogue.",
+        description="Renews generated files: compiled/ from rules and models, schemas/ and docs/reference/ from models, docs/rules/.",
     )
     parser.add_argument("what", nargs="*", choices=["compiled", "schemas", "docs", []], help="compiled, schemas, docs (default: all)")
     parser.add_argument("--out", metavar="DIR", help="where to write schemas (default: schemas/ of the checkout)")
@@ -39,14 +39,16 @@ def run(options: argparse.Namespace) -> int:
     if "schemas" in what:
         from gpuvet.generate.schemas import write_schemas
 
-        folder = Path(options.out) if options.out is not None else root / "schemas"
-        stale += [f"schemas/{name}" for name in write_schemas(folder, options.check)]
+        target = Path(options.out) if options.out is not None else root / "schemas"
+        stale += [f"schemas/{name}" for name in write_schemas(target, options.check)]
     if "docs" in what:
         from gpuvet.compiled.catalogue import RULES
         from gpuvet.generate.compiled import write_files
         from gpuvet.generate.pages import render_docs
+        from gpuvet.generate.reference import render_reference
 
-        stale += [f"docs/rules/{name}" for name in write_files(root / "docs" / "rules", render_docs(list(RULES)), "*.md", options.check)]
+        for folder, files in (("docs/rules", render_docs(list(RULES))), ("docs/reference", render_reference())):
+            stale += [f"{folder}/{name}" for name in write_files(root / folder, files, "*.md", options.check)]
     for name in stale:
         print(f"{'stale' if options.check else 'wrote'}: {name}", file=sys.stderr)
     if stale and options.check:

@@ -9818,6 +9818,7 @@ ENUMERATIONS: Final[dict[str, tuple[str, ...]]] = {
     "JointScope": ("SamePCIe",),
     "PartitionAllocatePolicy": ("Restricted", "BestEffort"),
     "GpuLinkType": ("NVLink", "HCCS"),
+    "ReservationAllocatePolicy": ("Aligned", "Restricted"),
     "SgpuQosPolicy": ("fixed-share", "best-effort", "burst-share"),
     "DeviceMode": ("native", "sgpu", "shared", "vgpu"),
     "SchedulePolicy": ("best-effort", "be", "fixed-share", "fs", "burst-share", "bs"),

@@ -133,6 +133,7 @@ _LITERALS: Final[dict[str, Any]] = {
     "JointScope": koordinator_shapes.JointScope,
     "PartitionAllocatePolicy": koordinator_shapes.PartitionAllocatePolicy,
     "GpuLinkType": koordinator_shapes.GpuLinkType,
+    "ReservationAllocatePolicy": koordinator_platform.ReservationAllocatePolicy,
     "SgpuQosPolicy": metax.SgpuQosPolicy,
     "DeviceMode": metax.DeviceMode,
     "SchedulePolicy": qgpu.SchedulePolicy,
