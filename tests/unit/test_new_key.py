@@ -45,8 +45,13 @@ def test_one_line_reaches_tables_schemas_documents_and_hints(checkout: Path, tmp
         f" trigger: {{keys: [tensor-fusion.ai/*]}}, {known}}}\n"
     )
     (tmp_path / ".gpuvet.yaml").write_text("ruleFiles: [own.yaml]\n")
-    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {tensor-fusion.ai/qualty-floor: low}}\nspec: {containers: [{name: a, image: i}]}\n"
-    (tmp_path / "pod.yaml").write_text(pod)
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a", "annotations": {"tensor-fusion.ai/qualty-floor": "low"}},
+        "spec": {"containers": [{"name": "a", "image": "i"}]},
+    }
+    (tmp_path / "pod.yaml").write_text(json.dumps(pod))
     report = json.loads(gpuvet("check", "--format", "json", "pod.yaml", expected=1))
     expected = {finding["expected"] for finding in report["findings"] if finding["rule"] == "OWN001"}
     assert expected == {"a known key, perhaps tensor-fusion.ai/quality-floor"}
