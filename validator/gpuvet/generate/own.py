@@ -5,11 +5,13 @@ from typing import Any, get_args
 from gpuvet.generate.jsonschema import DIALECT
 from gpuvet.language.kinds import KINDS, Kind
 from gpuvet.language.rule import RuleText
-from gpuvet.report.json import SCHEMA_VERSION
 from gpuvet.settings.schema import FIELDS, Field
 from gpuvet.values.finding import SEVERITIES, Consequence
 
 Schema = dict[str, Any]
+
+REPORT_VERSION = 1
+"""The `schemaVersion` of the report that is described here."""
 
 _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
@@ -228,7 +230,7 @@ def report_schema() -> Schema:
         "bySeverity": _whole("Findings by severity.", dict.fromkeys(SEVERITIES, _COUNT)),
     }
     report = {
-        "schemaVersion": {"const": SCHEMA_VERSION},
+        "schemaVersion": {"const": REPORT_VERSION},
         "summary": _whole("What was and was not looked at.", summary),
         "findings": {"type": "array", "items": _whole("One mistake at one place.", finding)},
     }
