@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from gpuvet.generate.about import render_about
 from gpuvet.generate.compiled import write_files
 from gpuvet.generate.crd import crd
 from gpuvet.generate.differences import render_differences
@@ -48,6 +49,7 @@ def render_schemas() -> dict[str, str]:
         files[f"jsonschema/gpuvet/{name}.json"] = _json(schema)
     for name, schema in editor_schemas().items():
         files[f"editor/{name}.json"] = _json(schema)
+    files["README.md"] = render_about()
     files["catalog.json"] = _json(_catalog())
     return dict(sorted(files.items()))
 
