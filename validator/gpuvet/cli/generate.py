@@ -44,11 +44,17 @@ def run(options: argparse.Namespace) -> int:
     if "docs" in what:
         from gpuvet.compiled.catalogue import RULES
         from gpuvet.generate.compiled import write_files
+        from gpuvet.generate.coverage import render_coverage
         from gpuvet.generate.pages import render_docs
         from gpuvet.generate.reference import render_reference
 
-        for folder, files in (("docs/rules", render_docs(list(RULES))), ("docs/reference", render_reference())):
-            stale += [f"{folder}/{name}" for name in write_files(root / folder, files, "*.md", options.check)]
+        written = (
+            ("rules", {"coverage.yaml": render_coverage(list(RULES))}, "coverage.yaml"),
+            ("docs/rules", render_docs(list(RULES)), "*.md"),
+            ("docs/reference", render_reference(), "*.md"),
+        )
+        for folder, files, ours in written:
+            stale += [f"{folder}/{name}" for name in write_files(root / folder, files, ours, options.check)]
     for name in stale:
         print(f"{'stale' if options.check else 'wrote'}: {name}", file=sys.stderr)
     if stale and options.check:

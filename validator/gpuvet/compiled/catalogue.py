@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'edd22c886bc6bbd63cf3749aee9985d1'
+SOURCE_DIGEST = '54d189c01574b4e860779cc4bde52a3d'
 
 RULES = (
     RuleInfo(
@@ -5179,6 +5179,29 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF005',
+    ),
+    RuleInfo(
+        id='TF006',
+        name='nothing-requested',
+        vocabulary='tensor-fusion',
+        severity='error',
+        consequence='rejected-by-webhook',
+        kind='forbidden',
+        on='pod',
+        sees='object',
+        keys=('tensor-fusion.ai/enabled',),
+        kinds=(),
+        names=(),
+        images=(),
+        why='From v1.48.4 the webhook refuses a Pod that asks for nothing, unless a quota of the namespace has defaults; older operators admit it.',
+        implements=('tensor-fusion/6',),
+        sources=('tensor-fusion.md 2.1',),
+        supersedes=(),
+        platform=('tensorFusion', '>=1.48.4', 'info'),
+        parameters={},
+        finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
+        exports={'cel': True, 'rego': True},
+        function='gpuvet.compiled.rules_tensor_fusion:TF006',
     ),
     RuleInfo(
         id='TF007',

@@ -11021,6 +11021,56 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '    - name: main\n'
            '      image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n'
            '      command: [python, serve.py]\n'),
+ 'TF006': ('when: >-\n'
+           "  label('tensor-fusion.ai/enabled') == 'true' && effective('isolation') != 'shared' && "
+           "!has(annotation('tensor-fusion.ai/partition-id'))\n"
+           "  && annotation('tensor-fusion.ai/dedicated-gpu') != 'true' && !has(effective('native-gpu-count'))\n"
+           'forbidden:\n'
+           '  that: >-\n'
+           "    !has(effective('stated-tflops-request')) && !has(effective('stated-vram-request')) && "
+           "!has(effective('stated-compute-percent-request'))\n"
+           "  at: label('tensor-fusion.ai/enabled')\n",
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: embedder\n'
+           '  namespace: search\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: embedder}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: embedder\n'
+           '        tensor-fusion.ai/enabled: "true"\n'
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/embedder:2.1\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: embedder\n'
+           '  namespace: search\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels: {app: embedder}\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: embedder\n'
+           '        tensor-fusion.ai/enabled: "true"\n'
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: default-pool\n'
+           '        tensor-fusion.ai/isolation: shared\n'
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/embedder:2.1\n'),
  'TF007': ('known_keys: {of: pod.metadata.annotations, domain: tensor-fusion.ai, where: [pod-annotation], near: true}\n',
            'apiVersion: v1\n'
            'kind: Pod\n'

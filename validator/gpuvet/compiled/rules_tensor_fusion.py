@@ -183,6 +183,33 @@ def TF404(s: Any, p: Any, out: Any) -> None:
         ))
 
 
+def TF006(s: Any, p: Any, out: Any) -> None:
+    """nothing-requested"""
+    pod_ = s.pod
+    metadata = get(pod_, 'metadata')
+    labels = get(metadata, 'labels')
+    enabled = get(labels, 'tensor-fusion.ai/enabled')
+    if equal(enabled, 'true'):
+        if (not equal(s.effective('isolation'), 'shared')):
+            annotations = get(metadata, 'annotations')
+            if (not (get(annotations, 'tensor-fusion.ai/partition-id') is not None)):
+                if (not equal(get(annotations, 'tensor-fusion.ai/dedicated-gpu'), 'true')):
+                    if (not (s.effective('native-gpu-count') is not None)):
+                        if (not (s.effective('stated-tflops-request') is not None)):
+                            if (not (s.effective('stated-vram-request') is not None)):
+                                if (not (s.effective('stated-compute-percent-request') is not None)):
+                                    out((
+                                        (*('pod',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'),
+                                        False,
+                                        'the Pod is opted in and asks for no TFLOPS, no share of a card and no VRAM, in no annotation and no profile',
+                                        'tensor-fusion.ai/tflops-request and tensor-fusion.ai/vram-request, or a workload-profile that has them',
+                                        enabled,
+                                        [],
+                                        ("add tensor-fusion.ai/tflops-request and tensor-fusion.ai/vram-request to the Pod template's annotations", False, ()),
+                                        [*[*[enabled], *[s.effective('isolation')], *[get(annotations, 'tensor-fusion.ai/partition-id')], *[get(annotations, 'tensor-fusion.ai/dedicated-gpu')], *[s.effective('native-gpu-count')]], *[*[s.effective('stated-tflops-request')], *[s.effective('stated-vram-request')], *[s.effective('stated-compute-percent-request')]]],
+                                    ))
+
+
 def TF007(s: Any, p: Any, out: Any) -> None:
     """key-misspelt"""
     pod_ = s.pod
