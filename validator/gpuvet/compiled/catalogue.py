@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '3b23de525b5f2338a8971091af6b818b'
+SOURCE_DIGEST = 'c25fa741'
 
 RULES = (
     RuleInfo(

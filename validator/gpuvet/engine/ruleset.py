@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from gpuvet.engine.domains import NO_DOMAINS, Domains
+from gpuvet.engine.needles import Needles
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.finding import Severity
 from gpuvet.values.rule import RuleInfo
@@ -52,7 +53,8 @@ class RuleSet:
         self.rules: tuple[BoundRule, ...] = tuple(rules)
         self._order = {rule.info.id: place for place, rule in enumerate(self.rules)}
         self._index: dict[tuple[str, str, str], list[BoundRule]] = {}
-        self._memo: dict[tuple[str, str, tuple[str, ...]], tuple[BoundRule, ...]] = {}
+        self._speaks: dict[str, _Spoken] = {}
+        self._memo: dict[tuple[Any, ...], tuple[BoundRule, ...]] = {}
         self.usage_key = usage_key
         self.domains = domains
         self.by_name = any(rule.info.names for rule in self.rules)
@@ -62,55 +64,67 @@ class RuleSet:
             for sort, token in _tokens(rule.info, usage_key):
                 self._index.setdefault((rule.info.on, sort, token), []).append(rule)
         self.subjects = frozenset(on for on, _, _ in self._index)
+        for on in self.subjects:
+            self._speaks[on] = _Spoken(on, self._index)
 
-    def select(self, on: str, kind: str, keys: tuple[str, ...], names: tuple[str, ...] = (), images: tuple[str, ...] = ()) -> tuple[BoundRule, ...]:
+    def select(
+        self, on: str, kind: str, keys: Iterable[str], names: tuple[str, ...] = (), images: tuple[str, ...] = ()
+    ) -> tuple[BoundRule, ...]:
         """The rules that may speak about a subject that shows these keys, in catalogue order."""
-        memo = (on, kind, keys + names + images) if names or images else (on, kind, keys)
+        spoken = self._speaks.get(on)
+        if spoken is None:
+            return ()
+        # Only keys that some rule speaks of make a difference; labels of every kind would fill the memo.
+        hits = frozenset([key for key in keys if spoken[key]])
+        memo = (on, kind, hits, names, images)
         found = self._memo.get(memo)
         if found is None:
-            found = self._select(on, kind, keys, names, images)
+            found = self._select(on, kind, hits, names, images)
             if len(self._memo) < 10_000:
                 self._memo[memo] = found
         return found
 
-    def _select(self, on: str, kind: str, keys: tuple[str, ...], names: tuple[str, ...], images: tuple[str, ...]) -> tuple[BoundRule, ...]:
+    def _select(self, on: str, kind: str, keys: Iterable[str], names: tuple[str, ...], images: tuple[str, ...]) -> tuple[BoundRule, ...]:
+        tokens = [("kind", kind), *(("called", name) for name in names), *(("image", image) for image in images)]
+        tokens += [token for key in keys for token in _tokens_of(key)]
         found: dict[str, BoundRule] = {}
-        index = self._index
-
-        def add(sort: str, token: str) -> None:
-            for rule in index.get((on, sort, token), ()):
+        for sort, token in tokens:
+            for rule in self._index.get((on, sort, token), ()):
                 if not rule.kinds or kind in rule.kinds:
                     found[rule.info.id] = rule
-
-        add("kind", kind)
-        for key in keys:
-            add("key", key)
-            domain, slash, name = key.rpartition("/")
-            if slash:
-                add("domain", domain)
-                add("name", name)
-        for name in names:
-            add("called", name)
-        for image in images:
-            add("image", image)
         return tuple(sorted(found.values(), key=lambda rule: self._order[rule.info.id]))
 
-    def needles(self) -> tuple[bytes, ...]:
-        """Byte strings of which a file must hold one for any rule to speak about it."""
-        found: set[str] = set()
+    def needles(self) -> Needles:
+        """What a file must hold for any rule to speak about it."""
+        words: set[str] = set()
         for rule in self.rules:
-            info = rule.info
-            for sort, token in _tokens(info, self.usage_key):
-                found.add(token.split(".", 1)[1] if sort == "kind" and "." in token else token)
+            for sort, token in _tokens(rule.info, self.usage_key):
+                words.add(token.split(".", 1)[1] if sort == "kind" and "." in token else token)
                 if sort == "key":
-                    found.add(self.domains.author(token))
+                    words.add(self.domains.author(token))
                 elif sort == "domain":
-                    found.add(self.domains.renamed.get(token, token))
-        shortest: list[str] = []
-        for needle in sorted(found, key=len):
-            if not any(other in needle for other in shortest):
-                shortest.append(needle)
-        return tuple(needle.encode() for needle in shortest)
+                    words.add(self.domains.renamed.get(token, token))
+        return Needles(words | {kind.partition(".")[0] for kind in self.finds})
+
+
+class _Spoken(dict[str, bool]):
+    """Key -> whether any rule for a sort of subject speaks of it; filled on demand."""
+
+    def __init__(self, on: str, index: Mapping[tuple[str, str, str], Any]) -> None:
+        self._on = on
+        self._index = index
+
+    def __missing__(self, key: str) -> bool:
+        known = any((self._on, sort, token) in self._index for sort, token in _tokens_of(key))
+        if len(self) < 50_000:
+            self[key] = known
+        return known
+
+
+def _tokens_of(key: str) -> tuple[tuple[str, str], ...]:
+    """What triggers may say of a key: the whole of it, its domain, its name."""
+    domain, slash, name = key.rpartition("/")
+    return (("key", key), ("domain", domain), ("name", name)) if slash else (("key", key),)
 
 
 def _tokens(info: RuleInfo, usage_key: str | None) -> Iterable[tuple[str, str]]:

@@ -16,7 +16,7 @@ class ObjectScope:
 
     __slots__ = (
         *("asked", "author", "context", "document", "domains", "file", "found", "fragment", "kind", "namespace", "parsed", "path"),
-        *("platforms", "value"),
+        *("platforms", "resolvers", "value"),
     )
 
     def __init__(
@@ -37,50 +37,81 @@ class ObjectScope:
         """Kinds that rules asked the context for and got no certain answer."""
         self.found: dict[tuple[Any, ...], Fact] = {}
         self.parsed: dict[tuple[str, str], Any] = {}
+        self.resolvers: dict[int, _Effective] = {}
+        """Per Pod template (by the identity of its view): its effective configuration."""
         metadata = value.get("metadata")
         namespace = metadata.get("namespace") if type(metadata) is dict else None
         self.namespace: str | None = namespace if type(namespace) is str and namespace else None
+
+    def renew(self) -> None:
+        """Forgets what was worked out from a context that is now replaced."""
+        self.resolvers.clear()
+
+
+class _Effective:
+    """The effective configuration of a Pod template, shared by the subjects in it."""
+
+    __slots__ = ("asked", "resolver")
+
+    def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
+        self.asked: dict[str, frozenset[str]] = {}
+        """Per field: the kinds that it hangs on and that gave no certain answer."""
 
 
 class Subject:
     """The value a rule is about. `place` leads to it from the object."""
 
-    __slots__ = ("_asked", "_resolver", "path", "pod", "scope", "template", "value", "view")
+    __slots__ = ("path", "pod", "scope", "value", "view")
 
-    def __init__(
-        self, scope: ObjectScope, value: Any, path: Path, pod: dict[str, Any] | None = None, view: Template | None = None
-    ) -> None:
+    def __init__(self, scope: ObjectScope, value: Any, path: Path, pod: dict[str, Any] | None = None, view: Template | None = None) -> None:
         self.scope = scope
         self.value = value
         self.path = path
         self.pod = pod
         self.view = view
-        self.template = template_facts(scope, view)
-        self._resolver: Resolver | None = None
-        self._asked: dict[str, set[str]] = {}
-        """Per effective field: the kinds that it hangs on and that gave no certain answer."""
 
     @property
     def object(self) -> dict[str, Any]:
         """The whole object."""
         return self.scope.value
 
+    @property
+    def template(self) -> dict[str, Any]:
+        """What rules may ask of a Pod template besides its content."""
+        return template_facts(self.scope, self.view)
+
     def resolver(self) -> Resolver:
         """The effective configuration, each field worked out once."""
-        if self._resolver is None:
+        return self._effective().resolver
+
+    def _effective(self) -> _Effective:
+        shared = self.scope.resolvers.get(id(self.view))
+        if shared is None:
             namespace = self.scope.namespace or self.scope.context.default_namespace
             inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, self.scope.platforms)
-            self._resolver = resolver(inputs)
-        return self._resolver
+            shared = self.scope.resolvers[id(self.view)] = _Effective(resolver(inputs))
+        return shared
 
     def resolved(self, field: str) -> Resolved | None:
         """An effective field with its source. Whoever asks for it again depends on the same other objects."""
-        before = self.scope.asked
-        self.scope.asked = set()
-        found = self.resolver().field(field)
-        self.scope.asked |= self._asked.setdefault(field, set())
-        self._asked[field] = set(self.scope.asked)
-        self.scope.asked |= before
+        scope, shared = self.scope, self._effective()
+        asked = shared.asked.get(field)
+        if asked is None:
+            before = scope.asked
+            scope.asked = set()
+            found = shared.resolver.field(field)
+            if found is not None and found.value is UNKNOWN:
+                # What makes it unknown may have been asked for another field, which then remembers the answer.
+                asked = frozenset(scope.asked).union(*shared.asked.values())
+            else:
+                asked = frozenset(scope.asked)
+            shared.asked[field] = asked
+            scope.asked = before
+        else:
+            found = shared.resolver.field(field)
+        if asked:
+            scope.asked |= asked
         return found
 
     def effective(self, field: str) -> Any:
@@ -202,4 +233,3 @@ def template_facts(scope: ObjectScope, view: Template | None) -> dict[str, Any]:
         "validated": view.validated,
         "scheduler": view.scheduler,
     }
-

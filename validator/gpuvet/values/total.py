@@ -1,9 +1,7 @@
 """The operators of the rule language over plain JSON values. Every function is total: bad input gives None (absent) or False."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
@@ -244,6 +242,8 @@ def nearest(value: Any, among: Any) -> str | None:
     for name in names:
         if name.lower() == folded:
             return name
+    from difflib import get_close_matches
+
     close = get_close_matches(folded, names, n=1, cutoff=0.72)
     return close[0] if close else None
 
@@ -261,13 +261,20 @@ def text(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return value if value and value == value.strip() else json.dumps(value, ensure_ascii=False)
+            return value if value and value == value.strip() else _json(value)
         case list() | tuple():
             return ", ".join(text(item) for item in value)
         case dict():
-            return json.dumps(value, ensure_ascii=False, default=str)
+            return _json(value)
         case _:
             return str(value)
+
+
+def _json(value: Any) -> str:
+    # Rare, and not worth its share of every start.
+    import json
+
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def pod_sum(pod: Any, key: Any) -> int | None:
