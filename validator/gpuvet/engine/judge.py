@@ -109,7 +109,7 @@ def _apply_to_pod(rules: RuleSet, hearing: Hearing, view: Template) -> None:
     kind = scope.kind
     pod = {"metadata": view.metadata, "spec": spec}
     meta_keys = metadata_keys(view.metadata)
-    keys = meta_keys | placement_keys(spec)
+    keys = meta_keys | placement_keys(spec) | container_keys(spec)
     resources: list[tuple[Path, Any, set[str]]] = []
     for name in ("initContainers", "containers"):
         listed = spec.get(name)

@@ -401,7 +401,7 @@ def _is(type_name: str) -> Callable[..., ir.Expr]:
 
 
 def _text(op: str) -> Callable[..., ir.Expr]:
-    if op in ("trim", "lower"):
+    if op in ("trim", "lower", "repaired"):
         return lambda scope, of: ir.Text(op, of)
     return lambda scope, of, argument: ir.Text(op, of, argument)
 
@@ -438,6 +438,8 @@ FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
     "max": lambda scope, of: ir.Fold("max", of),
     "min": lambda scope, of: ir.Fold("min", of),
     "concat": lambda scope, *parts: ir.Concat(parts),
+    "flatten": lambda scope, of: ir.Flatten(of),
+    "repaired": _text("repaired"),
     "split": _text("split"),
     "trim": _text("trim"),
     "lower": _text("lower"),
@@ -445,6 +447,7 @@ FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
     "endsWith": _text("endsWith"),
     "contains": _text("contains"),
     "nearest": lambda scope, of, among: ir.Nearest(of, among),
+    "nearQuantity": lambda scope, of: ir.Python("near_quantity", (of,), "guesses what a malformed quantity was meant to be"),
     "json": lambda scope, of: ir.Parsed(of, "json"),
     "yaml": lambda scope, of: ir.Parsed(of, "yaml"),
     "either": lambda scope, left, right: ir.If(ir.Present(left), left, right),

@@ -243,6 +243,13 @@ class Concat(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Flatten(Expr):
+    """The items of the lists (or maps) of a list, each in its own place."""
+
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Size(Expr):
     """Characters of a text, items of a list or entries of a map; zero for anything else."""
 
@@ -251,7 +258,10 @@ class Size(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Text(Expr):
-    """split (by a text: a list), trim, lower, startsWith, endsWith, contains; absent or false for what is no text."""
+    """split (by a text: a list), trim, lower, startsWith, endsWith, contains; absent or false for what is no text.
+
+    repaired (for messages and fixes only): the nearest legal whole quantity; absent when none is near.
+    """
 
     op: str
     of: Expr
@@ -371,6 +381,8 @@ def type_of(expr: Expr) -> str:
             return type_of(then) if type_of(then) != "any" else type_of(otherwise)
         case Text(op="startsWith" | "endsWith" | "contains"):
             return "bool"
+        case Flatten(of=of):
+            return type_of(of)
         case Concat(parts=parts) if parts:
             return type_of(parts[0])
     return "any"

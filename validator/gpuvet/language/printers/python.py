@@ -7,27 +7,39 @@ that the engine can drop it when one of them is unknown, or absent in a fragment
 
 import keyword
 import re
+import textwrap
 from collections.abc import Iterator
 
 from gpuvet.language import ir
+from gpuvet.values import total
 
 _COMPARE = {"<": "lt({}, {})", "<=": "le({}, {})", ">": "lt({1}, {0})", ">=": "le({1}, {0})"}
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod"}
 _TEXT = {"split": "split", "trim": "trim", "lower": "lower", "startsWith": "starts", "endsWith": "ends", "contains": "contains"}
+_TEXT |= {"repaired": "repaired"}
 _FOLD = {"sum": "total", "max": "largest", "min": "smallest"}
 _ROOT = {"self": "s.value", "pod": "s.pod", "object": "s.object", "template": "s.template"}
 
 
-IMPORTS = """from typing import Any
+_RUNTIME = (total,)
+"""Modules whose public functions printed rules call."""
+NAMES = {name: module.__name__ for module in _RUNTIME for name in vars(module) if not name.startswith("_")}
 
-from gpuvet.compiled.facts import FACTS
-from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
-    version, whole,
-)
-"""
-"""What printed rules need."""
+
+def print_module(functions: list[str]) -> str:
+    """Printed functions with just the imports that they need."""
+    body = "\n\n".join(functions)
+    used = set(re.findall(r"[A-Za-z_]\w*(?=\()|\bUNKNOWN\b", body))
+    lines = ["from typing import Any", ""]
+    if "FACTS[" in body:
+        lines.append("from gpuvet.compiled.facts import FACTS")
+    for module in sorted({module.__name__ for module in _RUNTIME}):
+        names = sorted(name for name in used if NAMES.get(name) == module)
+        if names:
+            lines.append(f"from {module} import (")
+            lines += textwrap.wrap(", ".join(names) + ",", 120, initial_indent="    ", subsequent_indent="    ")
+            lines.append(")")
+    return "\n".join(lines) + "\n\n\n" + body
 
 
 def print_rule(name: str, title: str, checks: tuple[ir.Check, ...]) -> str:
@@ -90,6 +102,12 @@ class _Printer:
         return "say(" + ", ".join(repr(part) if isinstance(part, str) else self.shown(part) for part in template) + ")"
 
     def shown(self, expr: ir.Expr) -> str:
+        """What a hole shows: values as people write them in YAML, but the rule's own words as they are."""
+        match expr:
+            case ir.Constant(value=str() as words):
+                return repr(words)
+            case ir.If(test, then, otherwise) if expr not in self.hoisted:
+                return f"({self.shown(then)} if {self.value(test)} else {self.shown(otherwise)})"
         match ir.type_of(expr):
             case "quantity":
                 return f"shown({self.value(expr)})"
@@ -182,6 +200,8 @@ class _Printer:
                         return f"[{v(body)} for {source}]"
             case ir.Concat(parts):
                 return "[" + ", ".join(f"*{self.sequence(part)}" for part in parts) + "]"
+            case ir.Flatten(of):
+                return f"flatten({self.sequence(of)})"
             case ir.Size(of):
                 return f"size({v(of)})"
             case ir.Text(op, of, argument):
@@ -196,7 +216,7 @@ class _Printer:
 
     def sequence(self, expr: ir.Expr) -> str:
         match expr:
-            case ir.Quantified(op="filter" | "map") | ir.Concat() | ir.Text(op="split"):
+            case ir.Quantified(op="filter" | "map") | ir.Concat() | ir.Flatten() | ir.Text(op="split"):
                 return self.value(expr)
             case _:
                 return f"items({self.value(expr)})"
@@ -229,6 +249,7 @@ class _Printer:
                 | ir.Parsed(of)
                 | ir.Nearest(of)
                 | ir.Size(of)
+                | ir.Flatten(of)
                 | ir.Fold(_, of)
                 | ir.Arithmetic(_, of)
                 | ir.Quantified(_, _, of)
@@ -249,6 +270,8 @@ class _Printer:
                 return "[" + ", ".join(f"*{self.located(part)}" for part in parts) + "]"
             case ir.If(test, then, otherwise):
                 return f"({self.located(then)} if {self.value(test)} else {self.located(otherwise)})"
+            case ir.Flatten(of):
+                return f"[pair_ for list_at, list_ in {self.located(of)} for pair_ in located(list_at, list_)]"
             case ir.Text(op="split"):
                 return f"[({self.place(expr)}, part) for part in {self.value(expr)}]"
             case ir.Python():
@@ -269,12 +292,14 @@ class _Printer:
                 code = self.because(parts[-1], truth)
                 for part in reversed(parts[:-1]):
                     test = self.value(part) if truth else f"not {self.value(part)}"
-                    code = f"({self.because(part, truth)} if {test} else {code})"
+                    why = self.because(part, truth)
+                    code = code if why == code else f"({why} if {test} else {code})"
                 return code
             case ir.Quantified(op=("exists" | "all") as op, var=var, of=of, body=body):
                 witness = "" if (op == "exists") != truth else f" if {'' if truth else 'not '}{self.value(body)}"
-                inner = f"because_ for {var}_at, {var} in {self.located(of)}{witness} for because_ in {self.because(body, truth)}"
-                return self.all_of([self.rest_on(of), f"[{inner}]"])
+                why = self.because(body, truth)
+                inner = f"[because_ for {var}_at, {var} in {self.located(of)}{witness} for because_ in {why}]"
+                return self.all_of([self.rest_on(of), inner if why != "[]" else why])
             case ir.If(test, then, otherwise):
                 return f"({self.because(then, truth)} if {self.value(test)} else {self.because(otherwise, truth)})"
         return self.rest_on(expr)
@@ -289,8 +314,9 @@ class _Printer:
             case ir.If(test, then, otherwise):
                 return f"({self.rest_on(then)} if {self.value(test)} else {self.all_of([self.rest_on(test), self.rest_on(otherwise)])})"
             case ir.Quantified(_, var, of, body):
-                inner = f"[because_ for {var}_at, {var} in {self.located(of)} for because_ in {self.rest_on(body)}]"
-                return self.all_of([self.rest_on(of), inner])
+                why = self.rest_on(body)
+                inner = f"[because_ for {var}_at, {var} in {self.located(of)} for because_ in {why}]"
+                return self.all_of([self.rest_on(of), inner if why != "[]" else why])
             case ir.Concat(parts):
                 return self.rest_on(parts[-1]) if parts else "[]"
             case ir.PodSum(key):
@@ -340,7 +366,7 @@ def hoist(check: ir.Check) -> list[tuple[ir.Expr, str, frozenset[str]]]:
 
 
 _PLAIN = ir.Constant | ir.Amount | ir.Root | ir.Name | ir.KeyOf | ir.Param | ir.Fact
-_RESERVED = {*["s", "p", "out", "because_", "part", "any", "all", "self_", "pod_", "object_", "template_"], *keyword.kwlist, *re.findall(r"\w+", IMPORTS)}
+_RESERVED = {*"s p out because_ part any all FACTS self_ pod_ object_ template_".split(), *keyword.kwlist, *NAMES}
 
 
 def _occurrences(root: ir.Expr, sought: ir.Expr, named: list[ir.Expr]) -> int:
