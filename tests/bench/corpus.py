@@ -48,12 +48,27 @@ def _write(folder: Path, shape: Shape, make: Callable[[int, random.Random], list
 
 
 def _dense_file(number: int, shape: Shape, dice: random.Random) -> list[str]:
-    makers = dice.choices(_DENSE, weights=[weight for _, weight in _DENSE_WEIGHTS], k=shape.documents)
-    listed = [make(f"{dice.choice(TEAMS)}-{number:05}-{place}", dice, dice.random() < shape.mistakes) for place, make in enumerate(makers)]
-    if number < shape.profiles:
-        listed[-1] = _profile(f"shared-{number}", dice, False, namespace=NAMESPACES[number % len(NAMESPACES)])
-    elif number < shape.profiles + 12:
-        listed[-1] = _pool(f"pool-{number - shape.profiles}", dice)
+    """As repositories are laid out: what describes the cluster in files of its own, and applications, some with a profile of their own."""
+
+    def wrong() -> bool:
+        return dice.random() < shape.mistakes
+
+    def name(place: int) -> str:
+        return f"{dice.choice(TEAMS)}-{number:05}-{place}"
+
+    places = range(shape.documents)
+    shared = number // 10 * shape.documents
+    if number % 10 == 0 and shared < shape.profiles:
+        return [_profile(f"shared-{shared + place}", dice, wrong(), NAMESPACES[(shared + place) % len(NAMESPACES)]) for place in places]
+    if number % 100 == 1 and number < 300:
+        return [_pool(f"pool-{number // 100 * shape.documents + place}", dice) for place in places]
+    if number % 12 == 5:
+        return [dice.choice((_node, _node, _device, _device_config))(name(place), dice, wrong()) for place in places]
+    makers = dice.choices([make for make, _ in _APPLICATIONS], weights=[weight for _, weight in _APPLICATIONS], k=shape.documents)
+    listed = [make(name(place), dice, wrong()) for place, make in enumerate(makers)]
+    if number % 8 == 3:
+        own = name(0)
+        listed[:2] = [_tf_deployment(own, dice, wrong(), profile=own), _profile(own, dice, wrong())]
     return listed
 
 
@@ -164,13 +179,13 @@ def _workload(kind: str, name: str, dice: random.Random, annotations: str, label
 # TensorFusion
 
 
-def _tf_annotations(dice: random.Random, wrong: bool) -> str:
+def _tf_annotations(dice: random.Random, wrong: bool, profile: str = "") -> str:
     tflops = dice.randrange(2, 40)
     entries = {
         "inject-container": "main",
         "tflops-request": f'"{tflops}"',
         "tflops-limit": f'"{tflops * 2}"',
-        "vram-request": f"{dice.randrange(1, 16)}Gi",
+        "vram-request": "16Gi",
         "vram-limit": "16Gi",
         "qos": dice.choice(("low", "medium", "high", "critical")),
         "gpu-count": '"1"',
@@ -179,10 +194,10 @@ def _tf_annotations(dice: random.Random, wrong: bool) -> str:
     way = dice.random()
     if way < 0.5:
         entries["gpupool"] = f"pool-{dice.randrange(12)}"
-    if way < 0.35:
+    if way < 0.35 or profile:
         # What the profile gives is not repeated.
         entries = {key: entries[key] for key in ("inject-container", "qos", "gpu-count", "is-local-gpu")}
-        entries["workload-profile"] = f"shared-{dice.randrange(200)}"
+        entries["workload-profile"] = profile or f"shared-{dice.randrange(200)}"
     if way > 0.8:
         entries["gpu-model"] = dice.choice(MODELS)
     if wrong:
@@ -202,8 +217,8 @@ def _tf_spec(dice: random.Random) -> str:
     return "containers:\n" + _block(_container("main", "registry.example.com/ml/pytorch:2.6.0", _resources({}), dice), 2) + _VOLUMES
 
 
-def _tf_deployment(name: str, dice: random.Random, wrong: bool) -> str:
-    return _workload("Deployment", name, dice, _tf_annotations(dice, wrong), 'tensor-fusion.ai/enabled: "true"', _tf_spec(dice))
+def _tf_deployment(name: str, dice: random.Random, wrong: bool, profile: str = "") -> str:
+    return _workload("Deployment", name, dice, _tf_annotations(dice, wrong, profile), 'tensor-fusion.ai/enabled: "true"', _tf_spec(dice))
 
 
 def _tf_pod(name: str, dice: random.Random, wrong: bool) -> str:
@@ -505,21 +520,16 @@ def _hybrid_deployment(name: str, dice: random.Random, wrong: bool) -> str:
     return _workload("Deployment", name, dice, "", "", _placement(usage) + "containers:\n" + _block(container, 2) + _VOLUMES)
 
 
-_DENSE_WEIGHTS: tuple[tuple[Callable[[str, random.Random, bool], str], int], ...] = (
-    (_tf_deployment, 22),
+_APPLICATIONS: tuple[tuple[Callable[[str, random.Random, bool], str], int], ...] = (
+    (_tf_deployment, 24),
     (_tf_pod, 8),
-    (_profile, 6),
-    (_sgpu_pod, 9),
-    (_sgpu_deployment, 6),
-    (_device, 6),
-    (_node, 6),
-    (_device_config, 3),
-    (_qgpu_workload("Deployment"), 12),
-    (_qgpu_workload("StatefulSet"), 4),
-    (_volcano_job, 11),
-    (_hybrid_deployment, 7),
+    (_sgpu_pod, 10),
+    (_sgpu_deployment, 8),
+    (_qgpu_workload("Deployment"), 14),
+    (_qgpu_workload("StatefulSet"), 5),
+    (_volcano_job, 12),
+    (_hybrid_deployment, 8),
 )
-_DENSE = [make for make, _ in _DENSE_WEIGHTS]
 
 
 # What has nothing to do with shared GPUs

@@ -27,6 +27,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN000',
+        needs=(),
     ),
     RuleInfo(
         id='IN001',
@@ -50,6 +51,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN001',
+        needs=(),
     ),
     RuleInfo(
         id='IN002',
@@ -73,6 +75,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN002',
+        needs=(),
     ),
     RuleInfo(
         id='IN003',
@@ -96,6 +99,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN003',
+        needs=(),
     ),
     RuleInfo(
         id='IN004',
@@ -119,6 +123,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN004',
+        needs=(),
     ),
     RuleInfo(
         id='IN005',
@@ -142,6 +147,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN005',
+        needs=(),
     ),
     RuleInfo(
         id='IN006',
@@ -165,6 +171,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN006',
+        needs=(),
     ),
     RuleInfo(
         id='IN007',
@@ -188,6 +195,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN007',
+        needs=(),
     ),
     RuleInfo(
         id='IN008',
@@ -211,6 +219,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN008',
+        needs=(),
     ),
     RuleInfo(
         id='IN009',
@@ -234,6 +243,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN009',
+        needs=(),
     ),
     RuleInfo(
         id='IN010',
@@ -257,6 +267,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN010',
+        needs=(),
     ),
     RuleInfo(
         id='IN011',
@@ -280,6 +291,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN011',
+        needs=(),
     ),
     RuleInfo(
         id='IN012',
@@ -303,6 +315,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN012',
+        needs=(),
     ),
     RuleInfo(
         id='IN013',
@@ -326,6 +339,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN013',
+        needs=(),
     ),
     RuleInfo(
         id='K8S001',
@@ -349,6 +363,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S001',
+        needs=(),
     ),
     RuleInfo(
         id='K8S002',
@@ -372,6 +387,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S002',
+        needs=(),
     ),
     RuleInfo(
         id='K8S004',
@@ -395,6 +411,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S004',
+        needs=(),
     ),
     RuleInfo(
         id='K8S005',
@@ -418,6 +435,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S005',
+        needs=(),
     ),
     RuleInfo(
         id='K8S006',
@@ -441,6 +459,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S006',
+        needs=(),
     ),
     RuleInfo(
         id='K8S007',
@@ -464,6 +483,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S007',
+        needs=(),
     ),
     RuleInfo(
         id='K8S008',
@@ -487,6 +507,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S008',
+        needs=(),
     ),
     RuleInfo(
         id='K8S009',
@@ -510,6 +531,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S009',
+        needs=(),
     ),
     RuleInfo(
         id='K8S010',
@@ -533,6 +555,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S010',
+        needs=(),
     ),
     RuleInfo(
         id='K8S011',
@@ -556,6 +579,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S011',
+        needs=(),
     ),
     RuleInfo(
         id='K8S012',
@@ -579,6 +603,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S012',
+        needs=(),
     ),
     RuleInfo(
         id='K8S013',
@@ -602,6 +627,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S013',
+        needs=(),
     ),
     RuleInfo(
         id='K8S014',
@@ -625,6 +651,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S014',
+        needs=(),
     ),
     RuleInfo(
         id='K8S015',
@@ -648,6 +675,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S015',
+        needs=(),
     ),
     RuleInfo(
         id='K8S016',
@@ -671,6 +699,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S016',
+        needs=(),
     ),
     RuleInfo(
         id='K8S017',
@@ -694,6 +723,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S017',
+        needs=(),
     ),
     RuleInfo(
         id='K8S018',
@@ -717,6 +747,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S018',
+        needs=(),
     ),
     RuleInfo(
         id='K8S019',
@@ -740,6 +771,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S019',
+        needs=(),
     ),
     RuleInfo(
         id='K8S020',
@@ -763,6 +795,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S020',
+        needs=(),
     ),
     RuleInfo(
         id='K8S021',
@@ -786,6 +819,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S021',
+        needs=(),
     ),
     RuleInfo(
         id='K8S022',
@@ -809,6 +843,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S022',
+        needs=(),
     ),
     RuleInfo(
         id='K8S023',
@@ -832,6 +867,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S023',
+        needs=(),
     ),
     RuleInfo(
         id='K8S026',
@@ -855,6 +891,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S026',
+        needs=(),
     ),
     RuleInfo(
         id='K8S027',
@@ -878,6 +915,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S027',
+        needs=(),
     ),
     RuleInfo(
         id='K8S028',
@@ -901,6 +939,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S028',
+        needs=(),
     ),
     RuleInfo(
         id='K8S030',
@@ -924,6 +963,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S030',
+        needs=(),
     ),
     RuleInfo(
         id='K8S031',
@@ -947,6 +987,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S031',
+        needs=(),
     ),
     RuleInfo(
         id='K8S032',
@@ -970,6 +1011,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S032',
+        needs=(),
     ),
     RuleInfo(
         id='K8S033',
@@ -993,6 +1035,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S033',
+        needs=(),
     ),
     RuleInfo(
         id='K8S034',
@@ -1016,6 +1059,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S034',
+        needs=(),
     ),
     RuleInfo(
         id='K8S035',
@@ -1039,6 +1083,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S035',
+        needs=(),
     ),
     RuleInfo(
         id='K8S040',
@@ -1062,6 +1107,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S040',
+        needs=(),
     ),
     RuleInfo(
         id='K8S041',
@@ -1085,6 +1131,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S041',
+        needs=(),
     ),
     RuleInfo(
         id='K8S093',
@@ -1108,6 +1155,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S093',
+        needs=(),
     ),
     RuleInfo(
         id='KM032',
@@ -1131,6 +1179,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM032',
+        needs=(),
     ),
     RuleInfo(
         id='PL079',
@@ -1154,6 +1203,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL079',
+        needs=(),
     ),
     RuleInfo(
         id='QG003',
@@ -1177,6 +1227,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG003',
+        needs=(('tke.cloud.tencent.com/qgpu-memory',),),
     ),
     RuleInfo(
         id='QG004',
@@ -1200,6 +1251,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG004',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
     ),
     RuleInfo(
         id='QG005',
@@ -1223,6 +1275,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG005',
+        needs=(),
     ),
     RuleInfo(
         id='QG006',
@@ -1246,6 +1299,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG006',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
     ),
     RuleInfo(
         id='QG007',
@@ -1269,6 +1323,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG007',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
     ),
     RuleInfo(
         id='QG008',
@@ -1292,6 +1347,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG008',
+        needs=(),
     ),
     RuleInfo(
         id='QG009',
@@ -1315,6 +1371,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG009',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
     ),
     RuleInfo(
         id='QG010',
@@ -1338,6 +1395,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG010',
+        needs=(('tke.cloud.tencent.com/qgpu-memory',),),
     ),
     RuleInfo(
         id='QG011',
@@ -1361,6 +1419,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG011',
+        needs=(('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory'),),
     ),
     RuleInfo(
         id='QG016',
@@ -1384,6 +1443,7 @@ RULES = (
         finds=('Node',),
         exports={'cel': 'needs another object (Node)', 'rego': 'needs another object (Node)'},
         function='gpuvet.compiled.rules_qgpu:QG016',
+        needs=(('tke.cloud.tencent.com/qgpu-memory',),),
     ),
     RuleInfo(
         id='QG018',
@@ -1407,6 +1467,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG018',
+        needs=(('nvidia.com/gpu',),),
     ),
     RuleInfo(
         id='QG019',
@@ -1430,6 +1491,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG019',
+        needs=(),
     ),
     RuleInfo(
         id='QG020',
@@ -1453,6 +1515,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG020',
+        needs=(),
     ),
     RuleInfo(
         id='QG021',
@@ -1476,6 +1539,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG021',
+        needs=(),
     ),
     RuleInfo(
         id='QG022',
@@ -1499,6 +1563,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG022',
+        needs=(),
     ),
     RuleInfo(
         id='QG023',
@@ -1522,6 +1587,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG023',
+        needs=(),
     ),
     RuleInfo(
         id='QG025',
@@ -1545,6 +1611,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG025',
+        needs=(),
     ),
     RuleInfo(
         id='QG026',
@@ -1568,6 +1635,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG026',
+        needs=(),
     ),
     RuleInfo(
         id='QG027',
@@ -1591,6 +1659,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG027',
+        needs=(),
     ),
     RuleInfo(
         id='QG029',
@@ -1614,6 +1683,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG029',
+        needs=(),
     ),
     RuleInfo(
         id='QG030',
@@ -1637,6 +1707,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG030',
+        needs=(),
     ),
     RuleInfo(
         id='QG031',
@@ -1660,6 +1731,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG031',
+        needs=(('tke.cloud.tencent.com/app-class',),),
     ),
     RuleInfo(
         id='QG032',
@@ -1683,6 +1755,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG032',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
     ),
     RuleInfo(
         id='QG033',
@@ -1706,6 +1779,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG033',
+        needs=(),
     ),
     RuleInfo(
         id='QG034',
@@ -1729,6 +1803,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG034',
+        needs=(('tke.cloud.tencent.com/qgpu-core-greedy',),),
     ),
     RuleInfo(
         id='QG036',
@@ -1752,6 +1827,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG036',
+        needs=(),
     ),
     RuleInfo(
         id='QG037',
@@ -1775,6 +1851,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG037',
+        needs=(),
     ),
     RuleInfo(
         id='QG038',
@@ -1798,6 +1875,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG038',
+        needs=(),
     ),
     RuleInfo(
         id='QG039',
@@ -1821,6 +1899,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG039',
+        needs=(),
     ),
     RuleInfo(
         id='QG040',
@@ -1844,6 +1923,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG040',
+        needs=(),
     ),
     RuleInfo(
         id='QG041',
@@ -1867,6 +1947,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG041',
+        needs=(),
     ),
     RuleInfo(
         id='QG043',
@@ -1890,6 +1971,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG043',
+        needs=(),
     ),
     RuleInfo(
         id='QG044',
@@ -1913,6 +1995,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG044',
+        needs=(),
     ),
     RuleInfo(
         id='QG045',
@@ -1936,6 +2019,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG045',
+        needs=(),
     ),
     RuleInfo(
         id='QG047',
@@ -1959,6 +2043,7 @@ RULES = (
         finds=('Node',),
         exports={'cel': 'needs another object (Node)', 'rego': 'needs another object (Node)'},
         function='gpuvet.compiled.rules_qgpu:QG047',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
     ),
     RuleInfo(
         id='QG048',
@@ -1982,6 +2067,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG048',
+        needs=(('tke.cloud.tencent.com/qgpu-memory',),),
     ),
     RuleInfo(
         id='QG101',
@@ -2005,6 +2091,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG101',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
     ),
     RuleInfo(
         id='QG102',
@@ -2028,6 +2115,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG102',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
     ),
     RuleInfo(
         id='QG103',
@@ -2051,6 +2139,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG103',
+        needs=(),
     ),
     RuleInfo(
         id='QG104',
@@ -2074,6 +2163,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG104',
+        needs=(),
     ),
     RuleInfo(
         id='QG105',
@@ -2097,6 +2187,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG105',
+        needs=(),
     ),
     RuleInfo(
         id='QG107',
@@ -2120,6 +2211,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG107',
+        needs=(),
     ),
     RuleInfo(
         id='QG108',
@@ -2143,6 +2235,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG108',
+        needs=(),
     ),
     RuleInfo(
         id='QG109',
@@ -2166,6 +2259,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG109',
+        needs=(),
     ),
     RuleInfo(
         id='QG110',
@@ -2189,6 +2283,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG110',
+        needs=(),
     ),
     RuleInfo(
         id='QG113',
@@ -2212,6 +2307,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG113',
+        needs=(),
     ),
     RuleInfo(
         id='QG125',
@@ -2235,6 +2331,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG125',
+        needs=(),
     ),
     RuleInfo(
         id='QG126',
@@ -2258,6 +2355,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG126',
+        needs=(),
     ),
     RuleInfo(
         id='QG127',
@@ -2281,6 +2379,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG127',
+        needs=(),
     ),
     RuleInfo(
         id='QG128',
@@ -2304,6 +2403,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG128',
+        needs=(),
     ),
     RuleInfo(
         id='QG129',
@@ -2327,6 +2427,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG129',
+        needs=(),
     ),
     RuleInfo(
         id='QG130',
@@ -2350,6 +2451,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG130',
+        needs=(),
     ),
     RuleInfo(
         id='QG138',
@@ -2373,6 +2475,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG138',
+        needs=(),
     ),
     RuleInfo(
         id='TF002',
@@ -2396,6 +2499,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF002',
+        needs=(),
     ),
     RuleInfo(
         id='TF003',
@@ -2419,6 +2523,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF003',
+        needs=(('tensor-fusion.ai/enabled',),),
     ),
     RuleInfo(
         id='TF004',
@@ -2442,6 +2547,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF004',
+        needs=(('tensor-fusion.ai/enabled',),),
     ),
     RuleInfo(
         id='TF005',
@@ -2465,6 +2571,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF005',
+        needs=(),
     ),
     RuleInfo(
         id='TF007',
@@ -2488,6 +2595,7 @@ RULES = (
         finds=(),
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF007',
+        needs=(),
     ),
     RuleInfo(
         id='TF008',
@@ -2511,6 +2619,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF008',
+        needs=(),
     ),
     RuleInfo(
         id='TF009',
@@ -2534,6 +2643,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF009',
+        needs=(('tensor-fusion.ai/auto-limits',), ('tensor-fusion.ai/auto-replicas',), ('tensor-fusion.ai/auto-requests',), ('tensor-fusion.ai/auto-resources',), ('tensor-fusion.ai/auto-scale-target-resource',), ('tensor-fusion.ai/autoscale',), ('tensor-fusion.ai/autoscale-target',), ('tensor-fusion.ai/client-profile',), ('tensor-fusion.ai/compute-isolation',), ('tensor-fusion.ai/compute-percent-limit',), ('tensor-fusion.ai/compute-percent-request',), ('tensor-fusion.ai/dedicated-gpu',), ('tensor-fusion.ai/disable-features',), ('tensor-fusion.ai/enabled',), ('tensor-fusion.ai/enabled-replicas',), ('tensor-fusion.ai/eviction-protection',), ('tensor-fusion.ai/gang-enabled',), ('tensor-fusion.ai/gang-min-members',), ('tensor-fusion.ai/gang-timeout',), ('tensor-fusion.ai/generate-workload',), ('tensor-fusion.ai/gpu-count',), ('tensor-fusion.ai/gpu-indices',), ('tensor-fusion.ai/gpu-model',), ('tensor-fusion.ai/gpu-topology-max-tier',), ('tensor-fusion.ai/gpu-topology-source',), ('tensor-fusion.ai/gpupool',), ('tensor-fusion.ai/host-port',), ('tensor-fusion.ai/inject-container',), ('tensor-fusion.ai/is-local-gpu',), ('tensor-fusion.ai/isolation',), ('tensor-fusion.ai/no-standalone-worker-mode',), ('tensor-fusion.ai/partition-id',), ('tensor-fusion.ai/port-name',), ('tensor-fusion.ai/qos',), ('tensor-fusion.ai/replicas',), ('tensor-fusion.ai/require-gpu-topology',), ('tensor-fusion.ai/sidecar-worker',), ('tensor-fusion.ai/tflops-limit',), ('tensor-fusion.ai/tflops-request',), ('tensor-fusion.ai/vendor',), ('tensor-fusion.ai/vram-limit',), ('tensor-fusion.ai/vram-request',), ('tensor-fusion.ai/worker-pod-template',), ('tensor-fusion.ai/workload',), ('tensor-fusion.ai/workload-profile',)),
     ),
     RuleInfo(
         id='TF010',
@@ -2557,6 +2667,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF010',
+        needs=(),
     ),
     RuleInfo(
         id='TF011',
@@ -2580,6 +2691,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF011',
+        needs=(),
     ),
     RuleInfo(
         id='TF012',
@@ -2603,6 +2715,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF012',
+        needs=(),
     ),
     RuleInfo(
         id='TF013',
@@ -2626,6 +2739,7 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF013',
+        needs=(),
     ),
     RuleInfo(
         id='TF014',
@@ -2649,6 +2763,7 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion:TF014',
+        needs=(),
     ),
     RuleInfo(
         id='TF015',
@@ -2672,6 +2787,7 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF015',
+        needs=(('tensor-fusion.ai/tflops-request',),),
     ),
     RuleInfo(
         id='TF016',
@@ -2695,6 +2811,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF016',
+        needs=(),
     ),
     RuleInfo(
         id='TF017',
@@ -2718,6 +2835,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF017',
+        needs=(),
     ),
     RuleInfo(
         id='TF018',
@@ -2741,6 +2859,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF018',
+        needs=(),
     ),
     RuleInfo(
         id='TF019',
@@ -2764,6 +2883,7 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF019',
+        needs=(),
     ),
     RuleInfo(
         id='TF020',
@@ -2787,6 +2907,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF020',
+        needs=(),
     ),
     RuleInfo(
         id='TF021',
@@ -2810,6 +2931,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF021',
+        needs=(),
     ),
     RuleInfo(
         id='TF022',
@@ -2833,6 +2955,7 @@ RULES = (
         finds=('GPUResourceQuota',),
         exports={'cel': 'needs another object (GPUResourceQuota)', 'rego': 'needs another object (GPUResourceQuota)'},
         function='gpuvet.compiled.rules_tensor_fusion:TF022',
+        needs=(),
     ),
     RuleInfo(
         id='TF023',
@@ -2856,6 +2979,7 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF023',
+        needs=(),
     ),
     RuleInfo(
         id='TF024',
@@ -2879,6 +3003,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF024',
+        needs=(),
     ),
     RuleInfo(
         id='TF025',
@@ -2902,6 +3027,7 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF025',
+        needs=(('tensor-fusion.ai/qos',),),
     ),
     RuleInfo(
         id='TF026',
@@ -2925,6 +3051,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF026',
+        needs=(('tensor-fusion.ai/gpu-count',),),
     ),
     RuleInfo(
         id='TF027',
@@ -2948,6 +3075,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF027',
+        needs=(('tensor-fusion.ai/gpu-count',),),
     ),
     RuleInfo(
         id='TF028',
@@ -2971,6 +3099,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF028',
+        needs=(('tensor-fusion.ai/gpu-indices',),),
     ),
     RuleInfo(
         id='TF029',
@@ -2994,6 +3123,7 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF029',
+        needs=(('tensor-fusion.ai/gpu-count',),),
     ),
     RuleInfo(
         id='TF030',
@@ -3017,6 +3147,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF030',
+        needs=(('tensor-fusion.ai/enabled', 'tensor-fusion.ai/inject-container'),),
     ),
     RuleInfo(
         id='TF031',
@@ -3040,6 +3171,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF031',
+        needs=(('tensor-fusion.ai/replicas',),),
     ),
     RuleInfo(
         id='TF032',
@@ -3063,6 +3195,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF032',
+        needs=(('tensor-fusion.ai/replicas',),),
     ),
     RuleInfo(
         id='TF033',
@@ -3086,6 +3219,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF033',
+        needs=(('tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/replicas'),),
     ),
     RuleInfo(
         id='TF034',
@@ -3109,6 +3243,7 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF034',
+        needs=(('tensor-fusion.ai/replicas',),),
     ),
     RuleInfo(
         id='TF035',
@@ -3132,6 +3267,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF035',
+        needs=(('tensor-fusion.ai/enabled-replicas',),),
     ),
     RuleInfo(
         id='TF062',
@@ -3155,6 +3291,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF062',
+        needs=(('tensor-fusion.ai/qos',),),
     ),
     RuleInfo(
         id='TF402',
@@ -3178,6 +3315,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF402',
+        needs=(),
     ),
     RuleInfo(
         id='TF403',
@@ -3201,6 +3339,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF403',
+        needs=(),
     ),
     RuleInfo(
         id='TF404',
@@ -3224,6 +3363,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF404',
+        needs=(),
     ),
     RuleInfo(
         id='TF405',
@@ -3247,6 +3387,7 @@ RULES = (
         finds=(),
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF405',
+        needs=(),
     ),
     RuleInfo(
         id='TF406',
@@ -3270,6 +3411,7 @@ RULES = (
         finds=(),
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF406',
+        needs=(),
     ),
     RuleInfo(
         id='TF407',
@@ -3293,6 +3435,7 @@ RULES = (
         finds=(),
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF407',
+        needs=(),
     ),
     RuleInfo(
         id='TF408',
@@ -3316,6 +3459,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF408',
+        needs=(),
     ),
     RuleInfo(
         id='TF409',
@@ -3339,6 +3483,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF409',
+        needs=(),
     ),
     RuleInfo(
         id='TF410',
@@ -3362,6 +3507,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF410',
+        needs=(),
     ),
     RuleInfo(
         id='TF411',
@@ -3385,6 +3531,7 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF411',
+        needs=(),
     ),
     RuleInfo(
         id='TF412',
@@ -3408,6 +3555,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF412',
+        needs=(('tensor-fusion.ai/auto-limits',), ('tensor-fusion.ai/auto-replicas',), ('tensor-fusion.ai/auto-requests',), ('tensor-fusion.ai/auto-resources',), ('tensor-fusion.ai/auto-scale-target-resource',), ('tensor-fusion.ai/client-profile',), ('tensor-fusion.ai/compute-isolation',), ('tensor-fusion.ai/generate-workload',), ('tensor-fusion.ai/replicas',), ('tensor-fusion.ai/workload',)),
     ),
     RuleInfo(
         id='TF413',
@@ -3431,6 +3579,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF413',
+        needs=(),
     ),
     RuleInfo(
         id='TF414',
@@ -3454,6 +3603,7 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF414',
+        needs=(),
     ),
     RuleInfo(
         id='TF415',
@@ -3477,6 +3627,7 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF415',
+        needs=(),
     ),
     RuleInfo(
         id='TF416',
@@ -3500,6 +3651,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF416',
+        needs=(),
     ),
     RuleInfo(
         id='TF417',
@@ -3523,6 +3675,7 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF417',
+        needs=(('tensor-fusion.ai/vram-request',),),
     ),
     RuleInfo(
         id='TF418',
@@ -3546,6 +3699,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF418',
+        needs=(),
     ),
     RuleInfo(
         id='TF419',
@@ -3569,6 +3723,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF419',
+        needs=(),
     ),
     RuleInfo(
         id='TF420',
@@ -3592,6 +3747,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF420',
+        needs=(),
     ),
     RuleInfo(
         id='TF421',
@@ -3615,6 +3771,7 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF421',
+        needs=(),
     ),
     RuleInfo(
         id='TF422',
@@ -3638,6 +3795,7 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF422',
+        needs=(),
     ),
     RuleInfo(
         id='TF423',
@@ -3661,6 +3819,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF423',
+        needs=(('tensor-fusion.ai/dedicated-gpu',),),
     ),
     RuleInfo(
         id='TF424',
@@ -3684,6 +3843,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF424',
+        needs=(),
     ),
     RuleInfo(
         id='TF425',
@@ -3707,6 +3867,7 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF425',
+        needs=(('tensor-fusion.ai/compute-percent-limit',),),
     ),
     RuleInfo(
         id='TF426',
@@ -3730,6 +3891,7 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF426',
+        needs=(),
     ),
     RuleInfo(
         id='TF427',
@@ -3753,6 +3915,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF427',
+        needs=(),
     ),
     RuleInfo(
         id='TF428',
@@ -3776,6 +3939,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF428',
+        needs=(),
     ),
     RuleInfo(
         id='TF429',
@@ -3799,6 +3963,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF429',
+        needs=(('tensor-fusion.ai/gpu-indices',),),
     ),
     RuleInfo(
         id='TF430',
@@ -3822,6 +3987,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF430',
+        needs=(('tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices'),),
     ),
     RuleInfo(
         id='TF431',
@@ -3845,6 +4011,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF431',
+        needs=(),
     ),
     RuleInfo(
         id='TF432',
@@ -3868,6 +4035,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF432',
+        needs=(('tensor-fusion.ai/enabled-replicas',),),
     ),
     RuleInfo(
         id='TF433',
@@ -3891,6 +4059,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF433',
+        needs=(('tensor-fusion.ai/enabled-replicas',),),
     ),
     RuleInfo(
         id='TF434',
@@ -3914,5 +4083,6 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF434',
+        needs=(('tensor-fusion.ai/dedicated-gpu',),),
     ),
 )

@@ -59,6 +59,9 @@ def reread(file: str, index: int) -> Document | None:
 class Context(Protocol):
     """Answers questions about other objects."""
 
+    remembered: dict[str, Any]
+    """What rules worked out from all objects of a kind, by a key of theirs."""
+
     @property
     def default_namespace(self) -> str | None:
         """The namespace of objects that name none, when that is known."""
@@ -78,6 +81,7 @@ class EmptyContext:
 
     def __init__(self, default_namespace: str | None = None) -> None:
         self.default_namespace = default_namespace
+        self.remembered: dict[str, Any] = {}
 
     def is_complete(self, kind: str) -> bool:
         return False
@@ -97,6 +101,7 @@ class FactContext:
         self._by_kind: dict[str, list[Fact]] = {}
         self._complete = complete
         self._default = default_namespace
+        self.remembered: dict[str, Any] = {}
         for fact in facts:
             self._by_name.setdefault((fact.kind, fact.name), []).append(fact)
             self._by_kind.setdefault(fact.kind, []).append(fact)
@@ -135,6 +140,7 @@ class OwnFirst:
         self._own = FactContext(own, default_namespace=behind.default_namespace)
         self._behind = behind
         self.default_namespace = behind.default_namespace
+        self.remembered = behind.remembered
 
     def is_complete(self, kind: str) -> bool:
         return self._behind.is_complete(kind)

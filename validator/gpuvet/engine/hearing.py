@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from gpuvet.engine.context import Context, Fact
 from gpuvet.engine.placing import build_finding
-from gpuvet.engine.ruleset import BoundRule
+from gpuvet.engine.ruleset import BoundRule, Selected
 from gpuvet.engine.subject import ObjectScope, Subject
 from gpuvet.manifests.document import Document
 from gpuvet.values.finding import Finding
@@ -50,13 +50,14 @@ class Hearing:
         self._charges: list[_Charge] = []
         self._open: list[tuple[BoundRule, Subject]] = []
 
-    def run(self, rules: tuple[BoundRule, ...], subject: Subject) -> None:
+    def run(self, rules: Selected, subject: Subject) -> None:
         """Rules on one subject."""
         scope = self.scope
         found: list[tuple[Any, ...]] = []
-        for rule in rules:
+        for screen, parameters, rule in rules:
             try:
-                rule.function(subject, rule.parameters, found.append)
+                if screen(subject, parameters):
+                    rule.function(subject, parameters, found.append)
             except Exception as error:  # noqa: BLE001
                 found.clear()
                 self._crashed(rule, error)
@@ -106,7 +107,7 @@ class Hearing:
         again, self._open = self._open, []
         self.crashes = []
         for rule, subject in again:
-            self.run((rule,), subject)
+            self.run(((rule.screen, rule.parameters, rule),), subject)
         for charge in self._charges:
             # A finding that stays the same need not be placed again, which would mean to read the file again.
             if charge.finding is None:

@@ -1,5 +1,6 @@
 """Which files are worth reading: byte strings of which one must stand in a file for any rule to speak about it."""
 
+import re
 from collections.abc import Iterable
 
 _FEW = 12
@@ -8,6 +9,9 @@ _MANY = 48
 """Strings that are sought one by one; above, domains are picked out of the text and looked up."""
 _COMMON = (".kubernetes.io", ".k8s.io", "kubernetes.io", "k8s.io")
 """Domains that stand in every manifest: keys of theirs are never sought by the domain alone."""
+_HIDING = (b"\\x", b"\\u", b"\\U", b"\\/")
+"""Escapes that can stand for a character of a needle."""
+_FOLDED = re.compile(rb"\\\r?\n[ \t]*")
 _ENDS = bytes.maketrans(b"\"'{}[],:=\t\r\n", b" " * 12)
 
 
@@ -36,8 +40,13 @@ class Needles:
 
     def stand_in(self, data: bytes) -> bool:
         """Whether a rule may have something to say: a string stands there, or could hide behind an escape or another encoding."""
-        if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\\" in data or b"!!binary" in data:
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"!!binary" in data:
             return True
+        if b"\\" in data:
+            if any(escape in data for escape in _HIDING):
+                return True
+            # Inside double quotes the two lines are one; in a script it does no harm to read them so.
+            data = _FOLDED.sub(b"", data)
         for string in self._strings:
             if string in data:
                 return True
@@ -56,3 +65,6 @@ def _shortest(words: Iterable[str]) -> tuple[bytes, ...]:
 def _domains(data: bytes) -> set[bytes]:
     """What stands before each slash, back to a blank, a quote or a bracket."""
     return {piece.rpartition(b" ")[2] for piece in data.translate(_ENDS).split(b"/")[:-1]}
+
+
+NO_NEEDLES = Needles(())

@@ -14,13 +14,14 @@ from gpuvet.values.version import in_range, parse_version
 PLATFORMS = ("tensorFusion", "koordinator", "qgpu", "kubernetes")
 """What the configuration may name the version of; rules see it as the parameter `platform.NAME`, absent when not named."""
 
+Screen = Callable[[Any, Mapping[str, Any]], bool]
 Check = Callable[[Any, Mapping[str, Any], Callable[[tuple[Any, ...]], None]], None]
 
 
 class BoundRule:
     """A rule as this run enforces it. The printed function is imported when it is first needed."""
 
-    __slots__ = ("_function", "info", "kinds", "parameters", "severity")
+    __slots__ = ("_function", "_screen", "info", "kinds", "parameters", "severity")
 
     def __init__(self, info: RuleInfo, severity: Severity, parameters: Mapping[str, Any], function: Check | None = None) -> None:
         self.info = info
@@ -28,6 +29,7 @@ class BoundRule:
         self.parameters = parameters
         self.kinds = frozenset(info.kinds)
         self._function = function
+        self._screen: Screen | None = None
 
     @property
     def function(self) -> Check:
@@ -36,6 +38,20 @@ class BoundRule:
             module, _, name = self.info.function.partition(":")
             self._function = getattr(import_module(module), name)
         return self._function
+
+    @property
+    def screen(self) -> Screen:
+        """Whether the rule has something to say about a subject; a rule without a printed one always may."""
+        if self._screen is None:
+            module, _, name = self.info.function.partition(":")
+            if self._function is None and ".rules_" in module:
+                self._screen = getattr(import_module(module.replace(".rules_", ".screens_")), name, None)
+            self._screen = self._screen or _always
+        return self._screen
+
+
+def _always(subject: Any, parameters: Mapping[str, Any]) -> bool:
+    return True
 
 
 class Selection(NamedTuple):
@@ -49,6 +65,10 @@ class Selection(NamedTuple):
     """Parameters that every rule may read, such as `usageKey`."""
 
 
+Selected = tuple[tuple[Screen, Mapping[str, Any], BoundRule], ...]
+"""Rules with what running them takes."""
+
+
 class RuleSet:
     """Rules found by keys, kinds, names and images: the cost of a subject does not grow with the catalogue."""
 
@@ -57,7 +77,7 @@ class RuleSet:
         self._order = {rule.info.id: place for place, rule in enumerate(self.rules)}
         self._index: dict[tuple[str, str, str], list[BoundRule]] = {}
         self._speaks: dict[str, _Spoken] = {}
-        self._memo: dict[tuple[Any, ...], tuple[BoundRule, ...]] = {}
+        self._memo: dict[tuple[Any, ...], Selected] = {}
         self.usage_key = usage_key
         self.domains = domains
         self.by_name = any(rule.info.names for rule in self.rules)
@@ -68,11 +88,12 @@ class RuleSet:
                 self._index.setdefault((rule.info.on, sort, token), []).append(rule)
         self.subjects = frozenset(on for on, _, _ in self._index)
         for on in self.subjects:
-            self._speaks[on] = _Spoken(on, self._index)
+            needed = {key for rule in self.rules if rule.info.on == on for need in rule.info.needs for key in need}
+            self._speaks[on] = _Spoken(on, self._index, needed)
 
     def select(
         self, on: str, kind: str, keys: Iterable[str], names: tuple[str, ...] = (), images: tuple[str, ...] = ()
-    ) -> tuple[BoundRule, ...]:
+    ) -> Selected:
         """The rules that may speak about a subject that shows these keys, in catalogue order."""
         spoken = self._speaks.get(on)
         if spoken is None:
@@ -87,15 +108,16 @@ class RuleSet:
                 self._memo[memo] = found
         return found
 
-    def _select(self, on: str, kind: str, keys: Iterable[str], names: tuple[str, ...], images: tuple[str, ...]) -> tuple[BoundRule, ...]:
+    def _select(self, on: str, kind: str, keys: frozenset[str], names: tuple[str, ...], images: tuple[str, ...]) -> Selected:
         tokens = [("kind", kind), *(("called", name) for name in names), *(("image", image) for image in images)]
         tokens += [token for key in keys for token in _tokens_of(key)]
         found: dict[str, BoundRule] = {}
         for sort, token in tokens:
             for rule in self._index.get((on, sort, token), ()):
-                if not rule.kinds or kind in rule.kinds:
+                needs = rule.info.needs
+                if (not rule.kinds or kind in rule.kinds) and (not needs or any(keys.issuperset(need) for need in needs)):
                     found[rule.info.id] = rule
-        return tuple(sorted(found.values(), key=lambda rule: self._order[rule.info.id]))
+        return tuple((rule.screen, rule.parameters, rule) for rule in sorted(found.values(), key=lambda rule: self._order[rule.info.id]))
 
     def needles(self) -> Needles:
         """What a file must hold for any rule to speak about it."""
@@ -111,9 +133,10 @@ class RuleSet:
 
 
 class _Spoken(dict[str, bool]):
-    """Key -> whether any rule for a sort of subject speaks of it; filled on demand."""
+    """Key -> whether it makes a difference to any rule for a sort of subject; filled on demand."""
 
-    def __init__(self, on: str, index: Mapping[tuple[str, str, str], Any]) -> None:
+    def __init__(self, on: str, index: Mapping[tuple[str, str, str], Any], needed: set[str]) -> None:
+        super().__init__(dict.fromkeys(needed, True))
         self._on = on
         self._index = index
 

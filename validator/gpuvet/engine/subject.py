@@ -1,5 +1,6 @@
 """What a rule sees: one Pod template, container, metadata or object, with the object around it and what the run knows besides."""
 
+from collections.abc import Callable
 from typing import Any
 
 from gpuvet.engine.context import Context, Fact
@@ -11,12 +12,20 @@ from gpuvet.values.path import Path
 from gpuvet.values.total import UNKNOWN, Place, Unknown, placeholder
 
 
+_EMPTY: dict[str, Any] = {}
+
+
+def _map_in(holder: Any, key: str) -> dict[str, Any]:
+    found = holder.get(key) if type(holder) is dict else None
+    return found if type(found) is dict else _EMPTY
+
+
 class ObjectScope:
     """One object of a document, shared by its subjects."""
 
     __slots__ = (
         *("asked", "author", "context", "document", "domains", "file", "found", "fragment", "kind", "namespace", "parsed", "path"),
-        *("platforms", "resolvers", "value"),
+        *("platforms", "resolvers", "shadows", "value"),
     )
 
     def __init__(
@@ -33,6 +42,8 @@ class ObjectScope:
         self.context = context
         self.platforms = platforms
         self.fragment = False
+        self.shadows = True
+        """Whether effective fields show the sources that lost; rules do not look at them."""
         self.asked: set[str] = set()
         """Kinds that rules asked the context for and got no certain answer."""
         self.found: dict[tuple[Any, ...], Fact] = {}
@@ -62,7 +73,7 @@ class _Effective:
 class Subject:
     """The value a rule is about. `place` leads to it from the object."""
 
-    __slots__ = ("path", "pod", "scope", "value", "view")
+    __slots__ = ("_template", "annotations", "labels", "limits", "path", "pod", "requests", "scope", "spec", "value", "view")
 
     def __init__(self, scope: ObjectScope, value: Any, path: Path, pod: dict[str, Any] | None = None, view: Template | None = None) -> None:
         self.scope = scope
@@ -70,6 +81,15 @@ class Subject:
         self.path = path
         self.pod = pod
         self.view = view
+        self._template: dict[str, Any] | None = None
+        # Maps that most rules look into, empty where something else stands: printed screens read them.
+        metadata = value if view is None else view.metadata
+        self.annotations = _map_in(metadata, "annotations")
+        self.labels = _map_in(metadata, "labels")
+        self.spec: dict[str, Any] = _EMPTY if view is None else view.spec
+        resources = value.get("resources", _EMPTY)
+        self.limits = _map_in(resources, "limits")
+        self.requests = _map_in(resources, "requests")
 
     @property
     def object(self) -> dict[str, Any]:
@@ -79,7 +99,9 @@ class Subject:
     @property
     def template(self) -> dict[str, Any]:
         """What rules may ask of a Pod template besides its content."""
-        return template_facts(self.scope, self.view)
+        if self._template is None:
+            self._template = template_facts(self.scope, self.view)
+        return self._template
 
     def resolver(self) -> Resolver:
         """The effective configuration, each field worked out once."""
@@ -89,7 +111,8 @@ class Subject:
         shared = self.scope.resolvers.get(id(self.view))
         if shared is None:
             namespace = self.scope.namespace or self.scope.context.default_namespace
-            inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, self.scope.platforms)
+            scope = self.scope
+            inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, scope.platforms, scope.shadows)
             shared = self.scope.resolvers[id(self.view)] = _Effective(resolver(inputs))
         return shared
 
@@ -139,6 +162,14 @@ class Subject:
             return answer.value
         self.scope.asked.add(kind)
         return answer
+
+    def once(self, key: str, kinds: tuple[str, ...], work_out: Callable[[], Any]) -> Any:
+        """What hangs on the known objects of some kinds alone: worked out for the first subject, remembered for the others."""
+        self.scope.asked.update(kinds)
+        remembered = self.scope.context.remembered
+        if key not in remembered:
+            remembered[key] = work_out()
+        return remembered[key]
 
     def find_all(self, kind: str) -> list[Any] | Unknown:
         """The values of all known objects of a kind."""

@@ -10,6 +10,7 @@ from gpuvet.language.catalogue import LoadedRule, load_document, load_rules
 from gpuvet.language.info import rule_info
 from gpuvet.language.kinds import KINDS
 from gpuvet.language.printers.python import print_module, print_rule
+from gpuvet.language.printers.screen import print_screen
 from gpuvet.values.data import data_folder, source_digest
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.rule import RuleInfo
@@ -28,6 +29,7 @@ def render_compiled(fixtures: FilePath) -> dict[str, str]:
         module = path.stem.replace("-", "_")
         if any(rule.checks for rule in loaded):
             files[f"rules_{module}.py"] = _render_functions(loaded, path.name)
+            files[f"screens_{module}.py"] = _render_screens(loaded, path.name)
         infos.extend(rule_info(rule, f"gpuvet.compiled.rules_{module}") for rule in loaded)
     twice = {info.id for info in infos if [other.id for other in infos].count(info.id) > 1}
     if twice:
@@ -48,6 +50,11 @@ def render_compiled(fixtures: FilePath) -> dict[str, str]:
 def _render_functions(loaded: list[LoadedRule], source: str) -> str:
     functions = [print_rule(rule.text.id, rule.text.name, rule.checks) for rule in loaded if rule.checks]
     return HEADER.format(source=f"rules/{source}") + print_module(functions)
+
+
+def _render_screens(loaded: list[LoadedRule], source: str) -> str:
+    screens = [print_screen(rule.text.id, rule.text.on, rule.checks) for rule in loaded if rule.checks]
+    return HEADER.format(source=f"rules/{source}") + print_module([screen for screen in screens if screen is not None])
 
 
 def _facts(rules: FilePath) -> dict[str, Any]:
@@ -71,7 +78,7 @@ def _call(info: RuleInfo) -> str:
 
 def write_compiled(folder: FilePath, fixtures: FilePath, check: bool) -> list[str]:
     """Writes what differs (or, with `check`, only looks) and returns the names of the files that differ."""
-    return write_files(folder, render_compiled(fixtures), "rules_*.py", check)
+    return write_files(folder, render_compiled(fixtures), "[rs]*_*.py", check)
 
 
 def write_files(folder: FilePath, files: dict[str, str], ours: str, check: bool) -> list[str]:

@@ -51,6 +51,8 @@ class Inputs(NamedTuple):
     find: Find
     objects: Objects
     platforms: dict[str, str]
+    shadows: bool = True
+    """Whether anybody wants to see the sources that lost. Who does not saves asking them for other objects."""
 
 
 class Resolver(Protocol):

@@ -65,6 +65,41 @@ def _readers(key: str, sort: str) -> tuple[Version, ...]:
     )
 
 
+class _Plan(NamedTuple):
+    """An annotation that settles a field, unless one of its rivals is there, too."""
+
+    key: str
+    takes: str
+    rivals: frozenset[str]
+
+
+_RIVALS = {"dedicated": "dedicated-gpu", "gpu-indices": "gpu-indices", "sidecar-worker": "sidecar-worker"}
+"""Sources that count only where an annotation stands."""
+
+
+@lru_cache(maxsize=1024)
+def _annotation_first(versions: tuple[Version, ...], field: str) -> _Plan | None:
+    """How the versions read a field, when all of them look first at the same annotation."""
+    plans = set()
+    for version in versions:
+        rivals = set()
+        for source in _sources(version).get(field, ()):
+            if source["from"] in _RIVALS:
+                rivals.add(f"{DOMAIN}/{_RIVALS[source['from']]}")
+                continue
+            if source["from"] != "annotation" or "when" in source or "without" in source:
+                return None
+            rivals.update(f"{DOMAIN}/{key}" for key in source.get("unless", ()))
+            plans.add(_Plan(f"{DOMAIN}/{source.get('key', field)}", source["takes"], frozenset(rivals)))
+            break
+        else:
+            return None
+    if len({(plan.key, plan.takes) for plan in plans}) != 1:
+        return None
+    key, takes, _ = next(iter(plans))
+    return _Plan(key, takes, frozenset().union(*(plan.rivals for plan in plans)))
+
+
 class TensorFusion:
     """The effective TensorFusion configuration of one Pod template."""
 
@@ -96,6 +131,10 @@ class TensorFusion:
             if get(self.labels if sort == "label" else self.annotations, f"{DOMAIN}/{key}") is not None:
                 own = _readers(key, sort)
                 versions = tuple(v for v in versions if v in own) or own or versions
+        if not self.inputs.shadows:
+            plain = self._plain(versions, name.removeprefix(STATED))
+            if plain is not None:
+                return plain
         answers = [self._view(version).field(name) for version in versions]
         last = answers[-1]
         if all((answer.value if answer else None) == (last.value if last else None) for answer in answers):
@@ -106,6 +145,14 @@ class TensorFusion:
             f"{dialect} {_word(answer)}" for dialect, answer in zip(self._names(versions), answers, strict=True)
         )
         return Resolved(UNKNOWN, told.source, told.place, told.shadowed, shown, differ)
+
+    def _plain(self, versions: tuple[Version, ...], name: str) -> Resolved | None:
+        """The annotation of the field's own name, where it comes first in all versions and nothing stands in its way."""
+        plan = _annotation_first(versions, name)
+        if plan is None or type(self.annotations) is not dict or not plan.rivals.isdisjoint(self.annotations):
+            return None
+        offer = _taken(self.annotations.get(plan.key), plan.takes, (*_ANNOTATIONS, plan.key))
+        return None if offer is None else Resolved(offer.value, "annotation", offer.place)
 
     def _view(self, version: Version) -> "_View":
         if version not in self._views:
@@ -168,6 +215,8 @@ class _View:
                 continue
             if winner is None:
                 winner = (offer, source["from"])
+                if not self.inputs.shadows and offer.value is not UNKNOWN:
+                    break
             elif offer.value is not UNKNOWN:
                 if winner[0].value is UNKNOWN and shown is None:
                     shown = offer.value

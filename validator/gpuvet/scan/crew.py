@@ -32,40 +32,23 @@ def may_fork() -> bool:
 
 
 class Crew:
-    """`make` gives the worker of a process. `first` and `second` are the two passes; `dismiss` must be called in the end."""
+    """`make` gives the worker of a process. Called in this order: `early`, `second`, `late`, and `dismiss` whatever happens."""
 
     def __init__(self, inputs: list[str | Unreadable], jobs: int, make: Callable[[], Worker]) -> None:
         self._inputs = inputs
         self._make = make
         self._worker = make()
-        self._next = 0
         self._children: list[_Child] = []
         for _ in range(jobs - 1):
             self._children.append(_Child(inputs, make, self._children))
 
-    def first(self, progress: Callable[[int], None]) -> FileResult:
-        """What all files gave by themselves, in no particular order. `progress` gets numbers of files."""
-        result = FileResult()
-        for child in self._children:
-            while len(child.pieces) < _AHEAD and self._supply(child):
-                pass
-        while self._next < len(self._inputs):
-            result.add(self._worker.first(self._inputs[self._next]))
-            self._next += 1
-            progress(1)
-            for child in self._ready(0):
-                progress(self._collect(child))
-                self._supply(child)
-        while any(child.waits for child in self._children):
-            for child in self._ready(None):
-                progress(self._collect(child))
-        for child in [child for child in self._children if child.dead]:
-            self._children.remove(child)
-            child.end()
-            self._redo(child, self._worker, result)
-        for child in self._children:
-            result.add(child.result)
-        return result
+    def early(self, progress: Callable[[int], None]) -> tuple[FileResult, list[int]]:
+        """What can be said of the files by themselves, in no particular order, and the numbers of those that were postponed.
+
+        `progress` gets numbers of files.
+        """
+        answer = self._share("early", list(range(len(self._inputs))), progress)
+        return answer.result, sorted(answer.postponed)
 
     def second(self, context: FactContext) -> FileResult:
         """What the objects that waited come to."""
@@ -77,32 +60,54 @@ class Crew:
             answer = child.receive()
             if answer is None:
                 worker = self._make()
-                self._redo(child, worker, FileResult())
+                _work(worker, "early", child.taken, self._inputs)
                 answer = worker.second(context)
             result.add(answer)
         return result
 
-    def _redo(self, child: "_Child", worker: Worker, result: FileResult) -> None:
-        for start, stop in child.pieces:
-            for entry in self._inputs[start:stop]:
-                result.add(worker.first(entry))
+    def late(self, postponed: list[int], progress: Callable[[int], None]) -> FileResult:
+        """What is to be said of the postponed files."""
+        return self._share("late", postponed, progress).result
 
     def dismiss(self) -> None:
         """Ends the children."""
         for child in self._children:
             child.end()
 
-    def _supply(self, child: "_Child") -> bool:
+    def _share(self, task: str, numbers: list[int], progress: Callable[[int], None]) -> "_Answer":
+        """Hands out the work and takes part in it."""
+        answer = _Answer()
+        left = numbers[::-1]
+        for child in self._children:
+            child.taken, child.answer = [], _Answer()
+            while child.waits < _AHEAD and self._supply(child, task, left):
+                pass
+        while left:
+            answer.add(_work(self._worker, task, [left.pop()], self._inputs))
+            progress(1)
+            for child in self._ready(0):
+                progress(self._collect(child))
+                self._supply(child, task, left)
+        while any(child.waits for child in self._children):
+            for child in self._ready(None):
+                progress(self._collect(child))
+        for child in [child for child in self._children if child.dead]:
+            self._children.remove(child)
+            child.end()
+            answer.add(_work(self._worker, task, child.taken, self._inputs))
+        for child in self._children:
+            answer.add(child.answer)
+        return answer
+
+    def _supply(self, child: "_Child", task: str, left: list[int]) -> bool:
         """Hands out the next piece of work; smaller ones towards the end, so that all finish together."""
-        left = len(self._inputs) - self._next
         if not left or child.dead:
             return False
-        size = max(1, min(_LARGEST, left // (4 * (len(self._children) + 1))))
-        piece = (self._next, self._next + size)
-        self._next += size
-        child.pieces.append(piece)
+        size = max(1, min(_LARGEST, len(left) // (4 * (len(self._children) + 1))))
+        piece = [left.pop() for _ in range(size)]
+        child.taken += piece
         child.waits += 1
-        child.send(_pack(piece))
+        child.send(_pack((task, piece)))
         return True
 
     def _ready(self, timeout: float | None) -> list["_Child"]:
@@ -118,16 +123,44 @@ class Crew:
         if answer is None:
             return 0
         child.waits -= 1
-        child.result.add(answer)
-        return int(answer.counts.files)
+        child.answer.add(answer)
+        return int(answer.result.counts.files)
+
+
+class _Answer:
+    """What a piece of work gave."""
+
+    __slots__ = ("postponed", "result")
+
+    def __init__(self) -> None:
+        self.result = FileResult()
+        self.postponed: list[int] = []
+
+    def add(self, other: "_Answer") -> None:
+        """Takes in another one."""
+        self.result.add(other.result)
+        self.postponed += other.postponed
+
+
+def _work(worker: Worker, task: str, numbers: list[int], inputs: list[str | Unreadable]) -> _Answer:
+    answer = _Answer()
+    for number in numbers:
+        entry = inputs[number]
+        result = worker.late(entry) if task == "late" and isinstance(entry, str) else worker.early(entry)
+        if result is None:
+            answer.postponed.append(number)
+        else:
+            answer.result.add(result)
+    return answer
 
 
 class _Child:
     """A forked process, as seen from here."""
 
     def __init__(self, inputs: list[str | Unreadable], make: Callable[[], Worker], others: list["_Child"]) -> None:
-        self.pieces: list[tuple[int, int]] = []
-        self.result = FileResult()
+        self.taken: list[int] = []
+        """The files that were handed out to it in this round."""
+        self.answer = _Answer()
         self.waits = 0
         """Answers that are still to come."""
         self.dead = False
@@ -182,10 +215,8 @@ def _serve(worker: Worker, inputs: list[str | Unreadable], source: int, sink: in
         if isinstance(request, FactContext):
             _write(sink, _pack(worker.second(request)))
             continue
-        result = FileResult()
-        for entry in inputs[slice(*request)]:
-            result.add(worker.first(entry))
-        _write(sink, _pack(result))
+        task, numbers = request
+        _write(sink, _pack(_work(worker, task, numbers, inputs)))
 
 
 def _pack(value: Any) -> bytes:

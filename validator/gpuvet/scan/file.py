@@ -8,7 +8,7 @@ from gpuvet.compiled.catalogue import RULES
 from gpuvet.engine.context import Context, OwnFirst
 from gpuvet.engine.hearing import Crash
 from gpuvet.engine.judge import Judge, Verdict
-from gpuvet.engine.needles import Needles
+from gpuvet.engine.needles import NO_NEEDLES, Needles
 from gpuvet.engine.placing import object_reference
 from gpuvet.manifests.document import Document, Problem
 from gpuvet.manifests.reader import check_syntax, read
@@ -36,6 +36,10 @@ class FileJob(NamedTuple):
     """Kinds of objects whose facts are kept."""
     stdin_name: str = "-"
     """The input that cannot be read twice."""
+    known_by: Needles = NO_NEEDLES
+    """What a file must hold to hold objects that rules look up."""
+    is_final: bool = False
+    """The context knows the objects of all inputs, so nothing has to wait."""
 
 
 def check_file(name: str, data: bytes, job: FileJob) -> FileResult:
@@ -57,7 +61,7 @@ def check_file(name: str, data: bytes, job: FileJob) -> FileResult:
     origin = b"config.kubernetes.io/origin" in data
     documents = [(document, (origin and origin_of(document.value)) or document.source or name) for document in reading.documents]
     context = job.context
-    if documents and job.keep:
+    if documents and job.keep and not job.is_final:
         own = [fact for document, file in documents for fact in facts_of(document, file, name, job.keep, job.judge.domains)]
         if own:
             result.facts = own if name == job.stdin_name else [fact._replace(document=None) for fact in own]
@@ -80,7 +84,7 @@ def _take(verdict: Verdict, document: Document, file: str, name: str, job: FileJ
     counts = result.counts
     counts.objects += 1
     counts.fragments += verdict.fragment
-    if verdict.hearing is None:
+    if verdict.hearing is None or job.is_final:
         result.findings += verdict.findings
     else:
         asked = frozenset(verdict.hearing.asked)

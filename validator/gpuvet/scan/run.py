@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gpuvet.engine.context import EmptyContext, Fact, FactContext
 from gpuvet.engine.judge import Judge
+from gpuvet.engine.needles import Needles
 from gpuvet.engine.ruleset import RuleSet
 from gpuvet.scan.file import FileJob
 from gpuvet.scan.files import Unreadable, find_files
@@ -68,19 +69,34 @@ def _scan(request: Scan, rules: RuleSet) -> ScanResult:
 
         crew = Crew(inputs, jobs, lambda: Worker(job))
         try:
-            result = crew.first(progress)
+            result, postponed = crew.early(progress)
             result.add(crew.second(context(result)))
+            result.add(crew.late(postponed, progress))
         finally:
             crew.dismiss()
     else:
-        worker = Worker(job, request.stdin)
-        result = FileResult()
-        for entry in inputs:
-            result.add(worker.first(entry))
-            progress(1)
-        result.add(worker.second(context(result)))
+        result = _alone(Worker(job, request.stdin), inputs, context, progress)
     findings = sorted(dict.fromkeys(result.findings), key=lambda finding: finding.order)
     return ScanResult(findings, result.counts, result.unread, result.crashed)
+
+
+def _alone(
+    worker: Worker, inputs: list[str | Unreadable], context: Callable[[FileResult], FactContext], progress: Callable[[int], None]
+) -> FileResult:
+    result = FileResult()
+    postponed: list[str] = []
+    for entry in inputs:
+        early = worker.early(entry)
+        if early is not None:
+            result.add(early)
+            progress(1)
+        elif isinstance(entry, str):
+            postponed.append(entry)
+    result.add(worker.second(context(result)))
+    for entry in postponed:
+        result.add(worker.late(entry))
+        progress(1)
+    return result
 
 
 def _processes(request: Scan, inputs: list[str | Unreadable]) -> int:
@@ -103,7 +119,8 @@ def _processors() -> int:
 def _job(settings: Settings, rules: RuleSet, stdin_name: str) -> FileJob:
     judge = Judge(rules, settings.workloads, settings.platform, rules.domains)
     severities = {rule.info.id: rule.severity for rule in rules.rules if rule.info.kind == "input"}
-    return FileJob(judge, EmptyContext(settings.namespace), rules.needles(), severities, rules.finds, stdin_name)
+    known_by = Needles(kind.partition(".")[0] for kind in rules.finds)
+    return FileJob(judge, EmptyContext(settings.namespace), rules.needles(), severities, rules.finds, stdin_name, known_by)
 
 
 def _context_facts(settings: Settings, rules: RuleSet) -> list[Fact]:
@@ -111,8 +128,10 @@ def _context_facts(settings: Settings, rules: RuleSet) -> list[Fact]:
     paths = [str(settings.folder / path) for path in settings.context_paths]
     if not paths:
         return []
-    worker = Worker(_job(settings, RuleSet((), domains=rules.domains), "-")._replace(keep=rules.finds))
-    return [fact for entry in find_files(paths, settings.exclude, settings.folder) for fact in worker.first(entry).facts]
+    job = _job(settings, RuleSet((), domains=rules.domains), "-")._replace(keep=rules.finds)
+    worker = Worker(job._replace(known_by=Needles(kind.partition(".")[0] for kind in rules.finds)))
+    found = [worker.early(entry) for entry in find_files(paths, settings.exclude, settings.folder)]
+    return [fact for result in found if result is not None for fact in result.facts]
 
 
 def folder_of(paths: list[str]) -> FilePath:

@@ -9,23 +9,30 @@ from gpuvet.scan.files import Unreadable
 from gpuvet.scan.result import FileResult, Waiting
 from gpuvet.values.finding import Finding
 
-_WHOLE = 64
+_WHOLE = 8
 """Objects held with all their text: a small run reads nothing twice."""
-_HELD = 1_500
+_HELD = 1_000
 """Objects held without their text. Further ones are read again, so that memory does not grow with the inputs."""
+_KEPT = 1_000_000
+"""Bytes of postponed files that are kept until their turn."""
 
 
 class Worker:
-    """Judges files one after the other. `stdin` is what stands behind the name `job.stdin_name`."""
+    """Judges files one after the other. `stdin` is what stands behind the name `job.stdin_name`.
+
+    First the files that may hold objects that rules look up (`early`), then, with those objects known (`second`), all others (`late`).
+    """
 
     def __init__(self, job: FileJob, stdin: bytes | None = None) -> None:
         self._job = job
         self._stdin = stdin
         self._waiting: list[Waiting] = []
         self._held = 0
+        self._kept: dict[str, bytes] = {}
+        self._room = _KEPT
 
-    def first(self, entry: str | Unreadable) -> FileResult:
-        """What can be said of a file by itself."""
+    def early(self, entry: str | Unreadable) -> FileResult | None:
+        """What can be said of a file by itself. None: it holds nothing that others look up, and is judged late."""
         if isinstance(entry, Unreadable):
             return unreadable(entry.path, entry.reason, self._job)
         name = self._job.stdin_name if entry == "-" else entry
@@ -33,6 +40,11 @@ class Worker:
             data = self._stdin if entry == "-" and self._stdin is not None else read_bytes(entry)
         except OSError as error:
             return unreadable(name, error.strerror or str(error), self._job)
+        if not self._job.known_by.stand_in(data):
+            if len(data) <= self._room:
+                self._room -= len(data)
+                self._kept[entry] = data
+            return None
         result = check_file(name, data, self._job)
         if result.waiting:
             self._hold(result.waiting)
@@ -40,7 +52,8 @@ class Worker:
         return result
 
     def second(self, context: FactContext) -> FileResult:
-        """What else there is to say, now that the objects of all files are known."""
+        """What else there is to say of the early files, now that the objects of all files are known."""
+        self._job = self._job._replace(context=context, is_final=True)
         result = FileResult()
         waiting, self._waiting = self._waiting, []
         for each in waiting:
@@ -52,6 +65,15 @@ class Worker:
                 findings = Comments(self._bytes(each)).filter(findings)
             result.findings += findings
         return result
+
+    def late(self, entry: str) -> FileResult:
+        """All that is to be said of a postponed file."""
+        name = self._job.stdin_name if entry == "-" else entry
+        try:
+            data = self._kept.pop(entry, None) or read_bytes(entry)
+        except OSError as error:
+            return unreadable(name, error.strerror or str(error), self._job)
+        return check_file(name, data, self._job)
 
     def _hold(self, waiting: list[Waiting]) -> None:
         for each in waiting:

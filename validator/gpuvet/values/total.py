@@ -78,7 +78,7 @@ def member(item: Any, of: Any) -> bool:
     """Whether an item stands in a list, or a key in a map."""
     kind = type(of)
     if kind is list or kind is tuple:
-        return any(equal(item, other) for other in of)
+        return item in of if type(item) is str else any(equal(item, other) for other in of)
     return kind is dict and type(item) is str and item in of
 
 
@@ -95,14 +95,32 @@ def is_type(value: Any, name: str) -> bool:
     }[name]
 
 
-@lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
+class _Fitting(dict[str, bool]):
+    """Text -> whether a pattern fits it; filled on demand. Manifests repeat their keys and values."""
+
+    def __init__(self, pattern: str) -> None:
+        self._fullmatch = re.compile(pattern, re.ASCII).fullmatch
+
+    def __missing__(self, text: str) -> bool:
+        fits = self._fullmatch(text) is not None
+        if len(text) < 80:
+            if len(self) >= 400:
+                self.clear()
+            self[text] = fits
+        return fits
+
+
+_fitting: dict[str, _Fitting] = {}
 
 
 def matches(value: Any, pattern: Any) -> bool:
     """Whether the whole text matches; False for what is no text. Raises re.error for a bad pattern."""
-    return type(value) is str and type(pattern) is str and _compiled(pattern).fullmatch(value) is not None
+    if type(value) is not str or type(pattern) is not str:
+        return False
+    fitting = _fitting.get(pattern)
+    if fitting is None:
+        fitting = _fitting[pattern] = _Fitting(pattern)
+    return fitting[value]
 
 
 @lru_cache(maxsize=4096)

@@ -44,7 +44,7 @@ def print_module(functions: list[str]) -> str:
 
 def print_rule(name: str, title: str, checks: tuple[ir.Check, ...]) -> str:
     """The source of one function."""
-    printer = _Printer()
+    printer = Printer()
     body: list[str] = []
     for check in checks:
         body.extend(printer.check(check))
@@ -52,7 +52,9 @@ def print_rule(name: str, title: str, checks: tuple[ir.Check, ...]) -> str:
     return "\n".join([f"def {name}(s: Any, p: Any, out: Any) -> None:", f'    """{title}"""', *roots, *body, ""])
 
 
-class _Printer:
+class Printer:
+    """Prints the parts of checks as Python."""
+
     def __init__(self) -> None:
         self.roots: dict[str, str] = {}
         self.hoisted: dict[ir.Expr, str] = {}
