@@ -28,6 +28,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN000',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN001',
@@ -52,6 +53,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN001',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN002',
@@ -76,6 +78,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN002',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN003',
@@ -100,6 +103,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN003',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN004',
@@ -124,6 +128,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN004',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN005',
@@ -148,6 +153,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN005',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN006',
@@ -172,6 +178,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN006',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN007',
@@ -196,6 +203,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN007',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN008',
@@ -220,6 +228,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN008',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN009',
@@ -244,6 +253,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN009',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN010',
@@ -268,6 +278,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN010',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN011',
@@ -292,6 +303,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN011',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN012',
@@ -316,6 +328,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN012',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN013',
@@ -340,6 +353,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN013',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S001',
@@ -364,6 +378,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S001',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S002',
@@ -388,6 +403,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S002',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S004',
@@ -412,6 +428,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S004',
         needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S005',
@@ -436,6 +453,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S005',
         needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S006',
@@ -460,6 +478,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S006',
         needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S007',
@@ -484,6 +503,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S007',
         needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S008',
@@ -508,6 +528,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S008',
         needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S009',
@@ -532,6 +553,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S009',
         needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S010',
@@ -556,6 +578,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S010',
         needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S011',
@@ -580,6 +603,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S011',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S012',
@@ -604,6 +628,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S012',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S013',
@@ -628,6 +653,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S013',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S014',
@@ -652,6 +678,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S014',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S015',
@@ -676,6 +703,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S015',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S016',
@@ -700,6 +728,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S016',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S017',
@@ -724,6 +753,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S017',
         needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S018',
@@ -748,6 +778,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S018',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S019',
@@ -772,6 +803,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S019',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S020',
@@ -796,6 +828,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S020',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S021',
@@ -820,6 +853,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S021',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S022',
@@ -844,6 +878,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S022',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S023',
@@ -868,6 +903,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S023',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S026',
@@ -892,6 +928,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S026',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S027',
@@ -916,6 +953,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S027',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S028',
@@ -940,6 +978,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S028',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S030',
@@ -964,6 +1003,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S030',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S031',
@@ -988,6 +1028,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S031',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S032',
@@ -1012,6 +1053,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S032',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S033',
@@ -1036,6 +1078,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S033',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S034',
@@ -1060,6 +1103,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S034',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S035',
@@ -1084,6 +1128,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S035',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S040',
@@ -1108,6 +1153,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S040',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S041',
@@ -1132,6 +1178,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S041',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S093',
@@ -1156,6 +1203,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S093',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='KM032',
@@ -1180,6 +1228,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM032',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL079',
@@ -1204,6 +1253,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL079',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='QG003',
@@ -1228,6 +1278,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG003',
         needs=(('tke.cloud.tencent.com/qgpu-memory',),),
+        reads='resources',
     ),
     RuleInfo(
         id='QG004',
@@ -1252,6 +1303,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG004',
         needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='resources',
     ),
     RuleInfo(
         id='QG005',
@@ -1276,6 +1328,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG005',
         needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='QG006',
@@ -1300,6 +1353,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG006',
         needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='resources',
     ),
     RuleInfo(
         id='QG007',
@@ -1324,6 +1378,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG007',
         needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='resources',
     ),
     RuleInfo(
         id='QG008',
@@ -1348,6 +1403,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG008',
         needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='QG009',
@@ -1372,6 +1428,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG009',
         needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='',
     ),
     RuleInfo(
         id='QG010',
@@ -1396,6 +1453,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG010',
         needs=(('tke.cloud.tencent.com/qgpu-memory',),),
+        reads='',
     ),
     RuleInfo(
         id='QG011',
@@ -1420,6 +1478,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG011',
         needs=(('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory'),),
+        reads='',
     ),
     RuleInfo(
         id='QG016',
@@ -1444,6 +1503,7 @@ RULES = (
         exports={'cel': 'needs another object (Node)', 'rego': 'needs another object (Node)'},
         function='gpuvet.compiled.rules_qgpu:QG016',
         needs=(('tke.cloud.tencent.com/qgpu-memory',),),
+        reads='',
     ),
     RuleInfo(
         id='QG018',
@@ -1468,6 +1528,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG018',
         needs=(('nvidia.com/gpu',),),
+        reads='',
     ),
     RuleInfo(
         id='QG019',
@@ -1492,6 +1553,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG019',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG020',
@@ -1516,6 +1578,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG020',
         needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='QG021',
@@ -1540,6 +1603,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG021',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG022',
@@ -1564,6 +1628,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG022',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG023',
@@ -1588,6 +1653,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG023',
         needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='QG025',
@@ -1612,6 +1678,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG025',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG026',
@@ -1636,6 +1703,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG026',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG027',
@@ -1660,6 +1728,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG027',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG029',
@@ -1684,6 +1753,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG029',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG030',
@@ -1708,6 +1778,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG030',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG031',
@@ -1732,6 +1803,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG031',
         needs=(('tke.cloud.tencent.com/app-class',),),
+        reads='',
     ),
     RuleInfo(
         id='QG032',
@@ -1756,6 +1828,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG032',
         needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='',
     ),
     RuleInfo(
         id='QG033',
@@ -1780,6 +1853,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG033',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG034',
@@ -1804,6 +1878,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG034',
         needs=(('tke.cloud.tencent.com/qgpu-core-greedy',),),
+        reads='',
     ),
     RuleInfo(
         id='QG036',
@@ -1828,6 +1903,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG036',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG037',
@@ -1852,6 +1928,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG037',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG038',
@@ -1876,6 +1953,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG038',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG039',
@@ -1900,6 +1978,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG039',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG040',
@@ -1924,6 +2003,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG040',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG041',
@@ -1948,6 +2028,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG041',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG043',
@@ -1972,6 +2053,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG043',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG044',
@@ -1996,6 +2078,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG044',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG045',
@@ -2020,6 +2103,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG045',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG047',
@@ -2044,6 +2128,7 @@ RULES = (
         exports={'cel': 'needs another object (Node)', 'rego': 'needs another object (Node)'},
         function='gpuvet.compiled.rules_qgpu:QG047',
         needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='',
     ),
     RuleInfo(
         id='QG048',
@@ -2068,6 +2153,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG048',
         needs=(('tke.cloud.tencent.com/qgpu-memory',),),
+        reads='resources',
     ),
     RuleInfo(
         id='QG101',
@@ -2092,6 +2178,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG101',
         needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='resources',
     ),
     RuleInfo(
         id='QG102',
@@ -2116,6 +2203,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG102',
         needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='resources',
     ),
     RuleInfo(
         id='QG103',
@@ -2140,6 +2228,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG103',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG104',
@@ -2164,6 +2253,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG104',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG105',
@@ -2188,6 +2278,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG105',
         needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='QG107',
@@ -2212,6 +2303,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG107',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG108',
@@ -2236,6 +2328,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG108',
         needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='QG109',
@@ -2260,6 +2353,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG109',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG110',
@@ -2284,6 +2378,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG110',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG113',
@@ -2308,6 +2403,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG113',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG125',
@@ -2332,6 +2428,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG125',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG126',
@@ -2356,6 +2453,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG126',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG127',
@@ -2380,6 +2478,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG127',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG128',
@@ -2404,6 +2503,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG128',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG129',
@@ -2428,6 +2528,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG129',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG130',
@@ -2452,6 +2553,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG130',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG138',
@@ -2476,6 +2578,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG138',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF002',
@@ -2500,6 +2603,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF002',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF003',
@@ -2524,6 +2628,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF003',
         needs=(('tensor-fusion.ai/enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='TF004',
@@ -2548,6 +2653,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF004',
         needs=(('tensor-fusion.ai/enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='TF005',
@@ -2572,6 +2678,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF005',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF007',
@@ -2596,6 +2703,7 @@ RULES = (
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF007',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF008',
@@ -2620,6 +2728,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF008',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF009',
@@ -2644,6 +2753,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF009',
         needs=(('tensor-fusion.ai/auto-limits',), ('tensor-fusion.ai/auto-replicas',), ('tensor-fusion.ai/auto-requests',), ('tensor-fusion.ai/auto-resources',), ('tensor-fusion.ai/auto-scale-target-resource',), ('tensor-fusion.ai/autoscale',), ('tensor-fusion.ai/autoscale-target',), ('tensor-fusion.ai/client-profile',), ('tensor-fusion.ai/compute-isolation',), ('tensor-fusion.ai/compute-percent-limit',), ('tensor-fusion.ai/compute-percent-request',), ('tensor-fusion.ai/dedicated-gpu',), ('tensor-fusion.ai/disable-features',), ('tensor-fusion.ai/enabled',), ('tensor-fusion.ai/enabled-replicas',), ('tensor-fusion.ai/eviction-protection',), ('tensor-fusion.ai/gang-enabled',), ('tensor-fusion.ai/gang-min-members',), ('tensor-fusion.ai/gang-timeout',), ('tensor-fusion.ai/generate-workload',), ('tensor-fusion.ai/gpu-count',), ('tensor-fusion.ai/gpu-indices',), ('tensor-fusion.ai/gpu-model',), ('tensor-fusion.ai/gpu-topology-max-tier',), ('tensor-fusion.ai/gpu-topology-source',), ('tensor-fusion.ai/gpupool',), ('tensor-fusion.ai/host-port',), ('tensor-fusion.ai/inject-container',), ('tensor-fusion.ai/is-local-gpu',), ('tensor-fusion.ai/isolation',), ('tensor-fusion.ai/no-standalone-worker-mode',), ('tensor-fusion.ai/partition-id',), ('tensor-fusion.ai/port-name',), ('tensor-fusion.ai/qos',), ('tensor-fusion.ai/replicas',), ('tensor-fusion.ai/require-gpu-topology',), ('tensor-fusion.ai/sidecar-worker',), ('tensor-fusion.ai/tflops-limit',), ('tensor-fusion.ai/tflops-request',), ('tensor-fusion.ai/vendor',), ('tensor-fusion.ai/vram-limit',), ('tensor-fusion.ai/vram-request',), ('tensor-fusion.ai/worker-pod-template',), ('tensor-fusion.ai/workload',), ('tensor-fusion.ai/workload-profile',)),
+        reads='',
     ),
     RuleInfo(
         id='TF010',
@@ -2668,6 +2778,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF010',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF011',
@@ -2692,6 +2803,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF011',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF012',
@@ -2716,6 +2828,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF012',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF013',
@@ -2740,6 +2853,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF013',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF014',
@@ -2764,6 +2878,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion:TF014',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF015',
@@ -2788,6 +2903,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF015',
         needs=(('tensor-fusion.ai/tflops-request',),),
+        reads='',
     ),
     RuleInfo(
         id='TF016',
@@ -2812,6 +2928,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF016',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF017',
@@ -2836,6 +2953,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF017',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF018',
@@ -2860,6 +2978,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF018',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF019',
@@ -2884,6 +3003,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF019',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF020',
@@ -2908,6 +3028,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF020',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF021',
@@ -2932,6 +3053,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF021',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF022',
@@ -2956,6 +3078,7 @@ RULES = (
         exports={'cel': 'needs another object (GPUResourceQuota)', 'rego': 'needs another object (GPUResourceQuota)'},
         function='gpuvet.compiled.rules_tensor_fusion:TF022',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF023',
@@ -2980,6 +3103,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF023',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF024',
@@ -3004,6 +3128,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF024',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF025',
@@ -3028,6 +3153,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF025',
         needs=(('tensor-fusion.ai/qos',),),
+        reads='',
     ),
     RuleInfo(
         id='TF026',
@@ -3052,6 +3178,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF026',
         needs=(('tensor-fusion.ai/gpu-count',),),
+        reads='',
     ),
     RuleInfo(
         id='TF027',
@@ -3076,6 +3203,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF027',
         needs=(('tensor-fusion.ai/gpu-count',),),
+        reads='',
     ),
     RuleInfo(
         id='TF028',
@@ -3100,6 +3228,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF028',
         needs=(('tensor-fusion.ai/gpu-indices',),),
+        reads='',
     ),
     RuleInfo(
         id='TF029',
@@ -3124,6 +3253,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF029',
         needs=(('tensor-fusion.ai/gpu-count',),),
+        reads='',
     ),
     RuleInfo(
         id='TF030',
@@ -3148,6 +3278,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF030',
         needs=(('tensor-fusion.ai/enabled', 'tensor-fusion.ai/inject-container'),),
+        reads='',
     ),
     RuleInfo(
         id='TF031',
@@ -3172,6 +3303,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF031',
         needs=(('tensor-fusion.ai/replicas',),),
+        reads='',
     ),
     RuleInfo(
         id='TF032',
@@ -3196,6 +3328,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF032',
         needs=(('tensor-fusion.ai/replicas',),),
+        reads='',
     ),
     RuleInfo(
         id='TF033',
@@ -3220,6 +3353,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF033',
         needs=(('tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/replicas'),),
+        reads='',
     ),
     RuleInfo(
         id='TF034',
@@ -3244,6 +3378,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF034',
         needs=(('tensor-fusion.ai/replicas',),),
+        reads='',
     ),
     RuleInfo(
         id='TF035',
@@ -3268,6 +3403,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF035',
         needs=(('tensor-fusion.ai/enabled-replicas',),),
+        reads='',
     ),
     RuleInfo(
         id='TF062',
@@ -3292,6 +3428,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF062',
         needs=(('tensor-fusion.ai/qos',),),
+        reads='',
     ),
     RuleInfo(
         id='TF402',
@@ -3316,6 +3453,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF402',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF403',
@@ -3340,6 +3478,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF403',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF404',
@@ -3364,6 +3503,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF404',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF405',
@@ -3388,6 +3528,7 @@ RULES = (
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF405',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF406',
@@ -3412,6 +3553,7 @@ RULES = (
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF406',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF407',
@@ -3436,6 +3578,7 @@ RULES = (
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF407',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF408',
@@ -3460,6 +3603,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF408',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF409',
@@ -3484,6 +3628,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF409',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF410',
@@ -3508,6 +3653,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF410',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF411',
@@ -3532,6 +3678,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF411',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF412',
@@ -3556,6 +3703,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF412',
         needs=(('tensor-fusion.ai/auto-limits',), ('tensor-fusion.ai/auto-replicas',), ('tensor-fusion.ai/auto-requests',), ('tensor-fusion.ai/auto-resources',), ('tensor-fusion.ai/auto-scale-target-resource',), ('tensor-fusion.ai/client-profile',), ('tensor-fusion.ai/compute-isolation',), ('tensor-fusion.ai/generate-workload',), ('tensor-fusion.ai/replicas',), ('tensor-fusion.ai/workload',)),
+        reads='',
     ),
     RuleInfo(
         id='TF413',
@@ -3580,6 +3728,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF413',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF414',
@@ -3604,6 +3753,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF414',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF415',
@@ -3628,6 +3778,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF415',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF416',
@@ -3652,6 +3803,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF416',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF417',
@@ -3676,6 +3828,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF417',
         needs=(('tensor-fusion.ai/vram-request',),),
+        reads='',
     ),
     RuleInfo(
         id='TF418',
@@ -3700,6 +3853,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF418',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF419',
@@ -3724,6 +3878,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF419',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF420',
@@ -3748,6 +3903,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF420',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF421',
@@ -3772,6 +3928,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF421',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF422',
@@ -3796,6 +3953,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF422',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF423',
@@ -3820,6 +3978,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF423',
         needs=(('tensor-fusion.ai/dedicated-gpu',),),
+        reads='',
     ),
     RuleInfo(
         id='TF424',
@@ -3844,6 +4003,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF424',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF425',
@@ -3868,6 +4028,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF425',
         needs=(('tensor-fusion.ai/compute-percent-limit',),),
+        reads='',
     ),
     RuleInfo(
         id='TF426',
@@ -3892,6 +4053,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF426',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF427',
@@ -3916,6 +4078,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF427',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF428',
@@ -3940,6 +4103,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF428',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF429',
@@ -3964,6 +4128,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF429',
         needs=(('tensor-fusion.ai/gpu-indices',),),
+        reads='',
     ),
     RuleInfo(
         id='TF430',
@@ -3988,6 +4153,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF430',
         needs=(('tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices'),),
+        reads='',
     ),
     RuleInfo(
         id='TF431',
@@ -4012,6 +4178,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF431',
         needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF432',
@@ -4036,6 +4203,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF432',
         needs=(('tensor-fusion.ai/enabled-replicas',),),
+        reads='',
     ),
     RuleInfo(
         id='TF433',
@@ -4060,6 +4228,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF433',
         needs=(('tensor-fusion.ai/enabled-replicas',),),
+        reads='',
     ),
     RuleInfo(
         id='TF434',
@@ -4084,5 +4253,6 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF434',
         needs=(('tensor-fusion.ai/dedicated-gpu',),),
+        reads='',
     ),
 )

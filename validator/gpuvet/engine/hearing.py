@@ -1,15 +1,20 @@
 """The hearing of one object: its rules run, violations are collected and placed; what hangs on other objects can be resumed."""
 
+from marshal import dumps
 from typing import Any, NamedTuple
 
 from gpuvet.engine.context import Context, Fact
 from gpuvet.engine.placing import build_finding
-from gpuvet.engine.ruleset import BoundRule, Selected
+from gpuvet.engine.ruleset import BoundRule, Entry, Selected
 from gpuvet.engine.subject import ObjectScope, Subject
 from gpuvet.manifests.document import Document
 from gpuvet.values.finding import Finding
 from gpuvet.values.path import Path
 from gpuvet.values.total import UNKNOWN, placeholder
+
+
+_REMEMBERED = 2_000
+"""Parts of manifests for which it is remembered what rules made of them, for each selection of rules."""
 
 
 class Crash(NamedTuple):
@@ -50,25 +55,57 @@ class Hearing:
         self._charges: list[_Charge] = []
         self._open: list[tuple[BoundRule, Subject]] = []
 
-    def run(self, rules: Selected, subject: Subject) -> None:
-        """Rules on one subject."""
-        scope = self.scope
-        found: list[tuple[Any, ...]] = []
-        for screen, parameters, rule in rules:
+    def run(self, selected: Selected, subject: Subject, part: Any = None) -> None:
+        """Rules on one subject; `part` is what some of them look at alone."""
+        if selected.alike:
+            self._try(self._speaking(selected, subject, part), subject)
+        self._try(selected.rules, subject)
+
+    def _speaking(self, selected: Selected, subject: Subject, part: Any) -> tuple[Entry, ...]:
+        """The rules of `alike` that have something to say."""
+        try:
+            content = dumps(part, 2)
+        except ValueError:
+            return selected.alike
+        speaking = selected.remembered.get(content)
+        if speaking is None:
             try:
-                if screen(subject, parameters):
-                    rule.function(subject, parameters, found.append)
+                speaking = tuple(entry for entry in selected.alike if entry[0](subject, entry[1]))
+            except Exception:  # noqa: BLE001 - found again when the rules run, one by one
+                return selected.alike
+            if len(selected.remembered) < _REMEMBERED:
+                selected.remembered[content] = speaking
+        return speaking
+
+    def _try(self, entries: tuple[Entry, ...], subject: Subject) -> None:
+        scope = self.scope
+        for screen, parameters, rule in entries:
+            try:
+                if not screen(subject, parameters):
+                    if scope.asked:
+                        self._note(rule, subject)
+                    continue
+                found: list[tuple[Any, ...]] = []
+                rule.function(subject, parameters, found.append)
             except Exception as error:  # noqa: BLE001
-                found.clear()
+                found = []
                 self._crashed(rule, error)
-            asked = scope.asked
-            if asked:
-                self._open.append((rule, subject))
-                self.asked |= asked
-                asked.clear()
-            if found:
-                self._charge(rule, subject, found)
-                found.clear()
+            is_open = bool(scope.asked)
+            if is_open:
+                self._note(rule, subject)
+            for violation in found:
+                if not _undecided(subject, violation[-1]):
+                    try:
+                        self._charges.append(_Charge(rule, subject, violation, is_open))
+                    except Exception as error:  # noqa: BLE001
+                        self._crashed(rule, error)
+            scope.asked.clear()
+
+    def _note(self, rule: BoundRule, subject: Subject) -> None:
+        """Notes that a rule hangs on objects that are not known."""
+        self._open.append((rule, subject))
+        self.asked |= self.scope.asked
+        self.scope.asked.clear()
 
     def findings(self) -> list[Finding]:
         """What the violations come to: those that another finding supersedes are dropped, and each is said once."""
@@ -107,7 +144,7 @@ class Hearing:
         again, self._open = self._open, []
         self.crashes = []
         for rule, subject in again:
-            self.run(((rule.screen, rule.parameters, rule),), subject)
+            self._try(((rule.screen, rule.parameters, rule),), subject)
         for charge in self._charges:
             # A finding that stays the same need not be placed again, which would mean to read the file again.
             if charge.finding is None:
@@ -119,16 +156,6 @@ class Hearing:
     def close(self) -> None:
         """Ends it: what the rules worked out holds on to the object and is held by it, which only a collector would free."""
         self.scope.renew()
-
-    def _charge(self, rule: BoundRule, subject: Subject, found: list[tuple[Any, ...]]) -> None:
-        is_open = bool(self._open) and self._open[-1] == (rule, subject)
-        for violation in found:
-            if not _undecided(subject, violation[-1]):
-                try:
-                    self._charges.append(_Charge(rule, subject, violation, is_open))
-                except Exception as error:  # noqa: BLE001
-                    self._crashed(rule, error)
-        self.scope.asked.clear()
 
     def _crashed(self, rule: BoundRule, error: Exception) -> None:
         self.crashes.append(Crash(rule, f"{type(error).__name__}: {error}"))

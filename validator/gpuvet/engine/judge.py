@@ -122,11 +122,13 @@ def _apply_to_pod(rules: RuleSet, hearing: Hearing, view: Template) -> None:
                     keys |= shown
     selected = rules.select("pod", kind, keys, (), image_names(spec) if rules.by_image else ())
     if selected:
-        hearing.run(selected, Subject(scope, pod, view.spec_path, pod, view))
-    selected = rules.select("metadata", kind, meta_keys) if view.metadata else ()
-    if selected:
-        hearing.run(selected, Subject(scope, view.metadata, view.metadata_path, pod, view))
+        placement = (spec.get("affinity"), spec.get("nodeSelector"), spec.get("tolerations"))
+        hearing.run(selected, Subject(scope, pod, view.spec_path, pod, view), placement)
+    if view.metadata:
+        selected = rules.select("metadata", kind, meta_keys)
+        if selected:
+            hearing.run(selected, Subject(scope, view.metadata, view.metadata_path, pod, view))
     for path, container, shown in resources:
         selected = rules.select("container", kind, shown)
         if selected:
-            hearing.run(selected, Subject(scope, container, view.locate(path), pod, view))
+            hearing.run(selected, Subject(scope, container, view.locate(path), pod, view), container.get("resources"))

@@ -65,8 +65,28 @@ class Selection(NamedTuple):
     """Parameters that every rule may read, such as `usageKey`."""
 
 
-Selected = tuple[tuple[Screen, Mapping[str, Any], BoundRule], ...]
-"""Rules with what running them takes."""
+Entry = tuple[Screen, Mapping[str, Any], BoundRule]
+"""A rule with what running it takes."""
+
+
+class Selected:
+    """The rules that subjects of one sort call for. Falsy when there are none."""
+
+    __slots__ = ("alike", "remembered", "rules")
+
+    def __init__(self, rules: Iterable[BoundRule]) -> None:
+        entries = [(rule.screen, rule.parameters, rule) for rule in rules]
+        self.rules: tuple[Entry, ...] = tuple(entry for entry in entries if not entry[2].info.reads)
+        self.alike: tuple[Entry, ...] = tuple(entry for entry in entries if entry[2].info.reads)
+        """Those that look at one part only, which many subjects have in common word for word."""
+        self.remembered: dict[bytes, tuple[Entry, ...]] = {}
+        """Such a part -> those of `alike` that have something to say about it."""
+
+    def __bool__(self) -> bool:
+        return bool(self.rules or self.alike)
+
+
+_NOTHING = Selected(())
 
 
 class RuleSet:
@@ -97,7 +117,7 @@ class RuleSet:
         """The rules that may speak about a subject that shows these keys, in catalogue order."""
         spoken = self._speaks.get(on)
         if spoken is None:
-            return ()
+            return _NOTHING
         # Only keys that some rule speaks of make a difference; labels of every kind would fill the memo.
         hits = frozenset([key for key in keys if spoken[key]])
         memo = (on, kind, hits, names, images)
@@ -117,7 +137,7 @@ class RuleSet:
                 needs = rule.info.needs
                 if (not rule.kinds or kind in rule.kinds) and (not needs or any(keys.issuperset(need) for need in needs)):
                     found[rule.info.id] = rule
-        return tuple((rule.screen, rule.parameters, rule) for rule in sorted(found.values(), key=lambda rule: self._order[rule.info.id]))
+        return Selected(sorted(found.values(), key=lambda rule: self._order[rule.info.id])) if found else _NOTHING
 
     def needles(self) -> Needles:
         """What a file must hold for any rule to speak about it."""

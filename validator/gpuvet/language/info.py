@@ -2,7 +2,7 @@
 
 from gpuvet.language import ir
 from gpuvet.language.catalogue import LoadedRule
-from gpuvet.language.needs import needs
+from gpuvet.language.needs import needs, reads
 from gpuvet.values.rule import RuleInfo
 
 
@@ -36,6 +36,7 @@ def rule_info(rule: LoadedRule, module: str) -> RuleInfo:
         exports={"cel": reason or True, "rego": reason or True},
         function=f"{module}:{text.id}",
         needs=needs(text.on, rule.checks),
+        reads=reads(text.on, rule.checks),
     )
 
 

@@ -20,6 +20,30 @@ def needs(on: str, checks: tuple[ir.Check, ...]) -> tuple[tuple[str, ...], ...]:
     return tuple(sorted(set(found)))
 
 
+_PLACEMENT = ("affinity", "nodeSelector", "tolerations")
+
+
+def reads(on: str, checks: tuple[ir.Check, ...]) -> str:
+    """`resources` or `placement` when the conditions look at nothing but that part of the container or Pod; else empty.
+
+    Manifests repeat such parts word for word, so the engine remembers what rules made of them.
+    """
+    part = {"container": "resources", "pod": "placement"}.get(on, "")
+    conditions = [expr for check in checks for expr in (check.when, *(of for _, of in check.each))]
+    return part if part and conditions and all(_looks_at(part, expr) for expr in conditions) else ""
+
+
+def _looks_at(part: str, expr: ir.Expr) -> bool:
+    match expr:
+        case ir.Root() | ir.Effective() | ir.Source() | ir.Find() | ir.FindAll() | ir.PodSum() | ir.Parsed():
+            return False
+        case ir.Get(ir.Root("self"), ir.Constant(value="resources")):
+            return part == "resources"
+        case ir.Get(ir.Get(ir.Root("self" | "pod"), ir.Constant(value="spec")), ir.Constant(value=str() as key)):
+            return part == "placement" and key in _PLACEMENT
+    return all(_looks_at(part, child) for child in ir.children(expr))
+
+
 class _Reader:
     """Reads the conditions of one check. `drawn` says what its variables are drawn from."""
 

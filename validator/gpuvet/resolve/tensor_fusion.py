@@ -65,39 +65,98 @@ def _readers(key: str, sort: str) -> tuple[Version, ...]:
     )
 
 
-class _Plan(NamedTuple):
-    """An annotation that settles a field, unless one of its rivals is there, too."""
-
-    key: str
-    takes: str
-    rivals: frozenset[str]
+_OLDEST = min(_DIALECTS.values())
 
 
-_RIVALS = {"dedicated": "dedicated-gpu", "gpu-indices": "gpu-indices", "sidecar-worker": "sidecar-worker"}
+@lru_cache(maxsize=4096)
+def _since(key: Any, sort: str) -> Version:
+    """The oldest dialect that reads an annotation or label; the oldest of all for what none reads."""
+    readers = _readers(key[len(DOMAIN) + 1 :], sort) if type(key) is str and key.startswith(f"{DOMAIN}/") else ()
+    return readers[0] if readers else _OLDEST
+
+
+@lru_cache(maxsize=8)
+def _from(oldest: Version) -> tuple[Version, ...]:
+    return tuple(version for version in _DIALECTS.values() if version >= oldest)
+
+
+# What can be said of a field without going through the versions one by one. Each shortcut gives what the long way would give.
+
+_RIVALS = {"dedicated": "dedicated-gpu", "gpu-indices": "gpu-indices", "sidecar-worker": "sidecar-worker", "autoscale": "autoscale"}
 """Sources that count only where an annotation stands."""
+_PROFILE_KEYS = frozenset((f"{DOMAIN}/workload-profile", f"{DOMAIN}/client-profile"))
+_NATIVE = frozenset(("native-count", "native-percent", "native-vendor", "native-containers"))
+
+
+class _Course(NamedTuple):
+    """The sources that all versions look at first, in the same order."""
+
+    sources: tuple[dict[str, Any], ...]
+    rivals: frozenset[str]
+    """Annotations in whose presence other sources may count."""
+    whole: bool
+    """There are no other sources."""
 
 
 @lru_cache(maxsize=1024)
-def _annotation_first(versions: tuple[Version, ...], field: str) -> _Plan | None:
-    """How the versions read a field, when all of them look first at the same annotation."""
-    plans = set()
+def _course(versions: tuple[Version, ...], field: str) -> _Course:
+    rivals: set[str] = set()
+    queues = []
     for version in versions:
-        rivals = set()
+        queue = []
         for source in _sources(version).get(field, ()):
             if source["from"] in _RIVALS:
                 rivals.add(f"{DOMAIN}/{_RIVALS[source['from']]}")
-                continue
-            if source["from"] != "annotation" or "when" in source or "without" in source:
-                return None
-            rivals.update(f"{DOMAIN}/{key}" for key in source.get("unless", ()))
-            plans.add(_Plan(f"{DOMAIN}/{source.get('key', field)}", source["takes"], frozenset(rivals)))
+            else:
+                queue.append({part: value for part, value in source.items() if part != "versions"})
+        queues.append(queue)
+    shared = []
+    for sources in zip(*queues, strict=False):
+        source = sources[0]
+        if any(other != source for other in sources) or "when" in source or "without" in source:
             break
-        else:
-            return None
-    if len({(plan.key, plan.takes) for plan in plans}) != 1:
-        return None
-    key, takes, _ = next(iter(plans))
-    return _Plan(key, takes, frozenset().union(*(plan.rivals for plan in plans)))
+        if source["from"] not in ("annotation", "label", "profile", "default"):
+            break
+        if source["from"] == "profile" and not _course(versions, "workload-profile").whole:
+            break
+        rivals.update(f"{DOMAIN}/{key}" for key in source.get("unless", ()))
+        shared.append(source)
+    return _Course(tuple(shared), frozenset(rivals), all(len(queue) == len(shared) for queue in queues))
+
+
+class _Springs(NamedTuple):
+    """All that a field can come from in any of the versions: annotations, a profile, native GPU limits."""
+
+    keys: frozenset[str]
+    paths: frozenset[tuple[str, ...]]
+    """Where in a profile."""
+    native: bool
+
+
+@lru_cache(maxsize=1024)
+def _springs(versions: tuple[Version, ...], field: str) -> _Springs | None:
+    """None when a field can come from something else."""
+    nothing: frozenset[Any] = frozenset()
+    found = _Springs(nothing, nothing, False)
+    for version in versions:
+        for source in _sources(version).get(field, ()):
+            match source["from"]:
+                case "annotation":
+                    more: _Springs | None = _Springs(frozenset((f"{DOMAIN}/{source.get('key', field)}",)), nothing, False)
+                case "profile":
+                    more = _Springs(nothing, frozenset((tuple(source["at"].split(".")),)), False)
+                case "limit":
+                    more = _springs(versions, source["field"])
+                case kind if kind in _RIVALS:
+                    more = _Springs(frozenset((f"{DOMAIN}/{_RIVALS[kind]}",)), nothing, False)
+                case kind if kind in _NATIVE:
+                    more = _Springs(nothing, nothing, True)
+                case _:
+                    more = None
+            if more is None:
+                return None
+            found = _Springs(found.keys | more.keys, found.paths | more.paths, found.native or more.native)
+    return found
 
 
 class TensorFusion:
@@ -132,9 +191,9 @@ class TensorFusion:
                 own = _readers(key, sort)
                 versions = tuple(v for v in versions if v in own) or own or versions
         if not self.inputs.shadows:
-            plain = self._plain(versions, name.removeprefix(STATED))
-            if plain is not None:
-                return plain
+            short = self._short(versions, name.removeprefix(STATED))
+            if short is not None:
+                return short[0]
         answers = [self._view(version).field(name) for version in versions]
         last = answers[-1]
         if all((answer.value if answer else None) == (last.value if last else None) for answer in answers):
@@ -146,13 +205,35 @@ class TensorFusion:
         )
         return Resolved(UNKNOWN, told.source, told.place, told.shadowed, shown, differ)
 
-    def _plain(self, versions: tuple[Version, ...], name: str) -> Resolved | None:
-        """The annotation of the field's own name, where it comes first in all versions and nothing stands in its way."""
-        plan = _annotation_first(versions, name)
-        if plan is None or type(self.annotations) is not dict or not plan.rivals.isdisjoint(self.annotations):
+    def _short(self, versions: tuple[Version, ...], name: str) -> tuple[Resolved | None] | None:
+        """The answer in a tuple, where all versions certainly give the same one; None where they have to be asked."""
+        annotations = self.annotations if type(self.annotations) is dict else {}
+        springs = _springs(versions, name)
+        if springs is not None and springs.keys.isdisjoint(annotations) and not (springs.native and self._has_natives()):
+            if not springs.paths or _PROFILE_KEYS.isdisjoint(annotations) or self._profile_lacks(springs.paths, versions):
+                return (None,)
+        course = _course(versions, name)
+        if not course.rivals.isdisjoint(annotations):
             return None
-        offer = _taken(self.annotations.get(plan.key), plan.takes, (*_ANNOTATIONS, plan.key))
-        return None if offer is None else Resolved(offer.value, "annotation", offer.place)
+        for source in course.sources:
+            sort = source["from"]
+            if sort == "default":
+                return (Resolved(source["value"], sort, None),)
+            offer = self._view(versions[-1])._offer(name, source)
+            if offer is not None and offer.value is not None:
+                return (Resolved(offer.value, sort, offer.place),)
+        return (None,) if course.whole else None
+
+    def _profile_lacks(self, paths: frozenset[tuple[str, ...]], versions: tuple[Version, ...]) -> bool:
+        """Whether the profile is known and says nothing in any of these places."""
+        named = self._short(versions, "workload-profile")
+        if named is None or named[0] is None or type(named[0].value) is not str or placeholder(named[0].value):
+            return False
+        profile = self.inputs.find("WorkloadProfile", named[0].value, None)
+        return profile is not UNKNOWN and all(get(profile, *path) is None for path in paths)
+
+    def _has_natives(self) -> bool:
+        return next(self._view(self.versions[-1]).natives(), None) is not None
 
     def _view(self, version: Version) -> "_View":
         if version not in self._views:
@@ -161,14 +242,12 @@ class TensorFusion:
 
     def _compatible(self) -> tuple[Version, ...]:
         """All dialects but those older than a key that is present. Old keys exclude nothing: they are often just left over."""
-        versions = tuple(_DIALECTS.values())
-        for sort, keys in (("annotation", self.annotations), ("label", self.labels)):
-            for key in keys if type(keys) is dict else ():
-                if type(key) is str and key.startswith(f"{DOMAIN}/"):
-                    readers = _readers(key[len(DOMAIN) + 1 :], sort)
-                    if readers:
-                        versions = tuple(version for version in versions if version >= readers[0])
-        return versions
+        found = [
+            _since(key, sort)
+            for sort, keys in (("annotation", self.annotations), ("label", self.labels))
+            for key in (keys if type(keys) is dict else ())
+        ]
+        return _from(max(found, default=_OLDEST))
 
     @staticmethod
     def _names(versions: tuple[Version, ...]) -> list[str]:
@@ -420,6 +499,8 @@ _COMPUTED = {
 
 def vendor_of(resource: str) -> str | None:
     """The vendor of a native GPU resource that the operator knows without configuration; None for every other resource."""
+    if "/" not in resource:
+        return None
     vendor = _TABLE["native"].get(resource)
     if vendor is None and resource.startswith("nvidia.com/"):
         vendor = next((name for pattern, name in _TABLE["native_patterns"].items() if matches(resource, pattern)), None)

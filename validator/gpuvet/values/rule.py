@@ -33,3 +33,5 @@ class RuleInfo(NamedTuple):
     function: str
     needs: tuple[tuple[str, ...], ...] = ()
     """Keys without which the rule has nothing to say: all keys of one of these sets must be shown. None: it may always speak."""
+    reads: str = ""
+    """resources or placement, when the rule looks at nothing else of its subject."""
