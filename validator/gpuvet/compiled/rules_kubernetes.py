@@ -4,8 +4,8 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    equal, get, integer, is_type, le, located, lower, lt, matches, member, nearest, quantity, repaired, say, size,
-    split, starts, text, whole,
+    equal, get, integer, is_type, le, located, lower, lt, matches, member, nearest, quantity, reason, repaired, say,
+    size, split, starts, text, whole,
 )
 
 
@@ -13,17 +13,19 @@ def K8S001(s: Any, p: Any, out: Any) -> None:
     """annotation-or-label-not-text"""
     self_ = s.value
     for value_at, value in [*located((*('self',), 'annotations'), get(self_, 'annotations')), *located((*('self',), 'labels'), get(self_, 'labels'))]:
-        if ((matches(value_at[-1], '(tensor-fusion[.]ai|([a-z.]+[.])?koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|hami[.]io|([a-z.]+[.])?volcano[.]sh)/.*|qgpu-device-enable|mixed-qgpu-enable|CAMBRICON_.*|predicate-time') or matches(value_at[-1], p['usagePattern'])) and ((value is not None) and (not is_type(value, 'text')))):
-            out((
-                value_at,
-                False,
-                say(text(value_at[-1]), ' is ', text(value), ', which YAML reads as ', ('a boolean' if is_type(value, 'bool') else ('a number' if is_type(value, 'number') else ('a map' if is_type(value, 'map') else 'a list')))),
-                'a text in quotes',
-                value,
-                [],
-                ('put it in quotes', True, (('quote', value_at, None), )),
-                [*[value], *[value]],
-            ))
+        if (matches(value_at[-1], '(tensor-fusion[.]ai|([a-z.]+[.])?koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|hami[.]io|([a-z.]+[.])?volcano[.]sh)/.*|qgpu-device-enable|mixed-qgpu-enable|CAMBRICON_.*|predicate-time') or matches(value_at[-1], p['usagePattern'])):
+            if (value is not None):
+                if (not is_type(value, 'text')):
+                    out((
+                        value_at,
+                        False,
+                        say(text(value_at[-1]), ' is ', text(value), ', which YAML reads as ', ('a boolean' if is_type(value, 'bool') else ('a number' if is_type(value, 'number') else ('a map' if is_type(value, 'map') else 'a list')))),
+                        'a text in quotes',
+                        value,
+                        [],
+                        ('put it in quotes', True, (('quote', value_at, None), )),
+                        [*[value], *[value]],
+                    ))
 
 
 def K8S002(s: Any, p: Any, out: Any) -> None:
@@ -32,51 +34,56 @@ def K8S002(s: Any, p: Any, out: Any) -> None:
     spec = get(pod_, 'spec')
     nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
     for value_at, value in [*located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')), *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)]] for pair_ in located(list_at, list_)], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'preference', 'matchExpressions'), get(t, 'preference', 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))] for pair_ in located(list_at, list_)]] for pair_ in located(list_at, list_)], *[((*t_at, 'value'), get(t, 'value')) for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(spec, 'tolerations'))]]:
-        if ((value is not None) and (not is_type(value, 'text'))):
-            out((
-                value_at,
-                False,
-                say(text(value), ' is what YAML reads as ', ('a boolean' if is_type(value, 'bool') else ('a number' if is_type(value, 'number') else ('a map' if is_type(value, 'map') else 'a list')))),
-                'a text in quotes',
-                value,
-                [],
-                ('put it in quotes', True, (('quote', value_at, None), )),
-                [*[value], *[value]],
-            ))
+        if (value is not None):
+            if (not is_type(value, 'text')):
+                out((
+                    value_at,
+                    False,
+                    say(text(value), ' is what YAML reads as ', ('a boolean' if is_type(value, 'bool') else ('a number' if is_type(value, 'number') else ('a map' if is_type(value, 'map') else 'a list')))),
+                    'a text in quotes',
+                    value,
+                    [],
+                    ('put it in quotes', True, (('quote', value_at, None), )),
+                    [*[value], *[value]],
+                ))
 
 
 def K8S018(s: Any, p: Any, out: Any) -> None:
     """label-value-malformed"""
     self_ = s.value
     for value_at, value in located((*('self',), 'labels'), get(self_, 'labels')):
-        if ((is_type(value, 'text') and (matches(value_at[-1], '(tensor-fusion[.]ai|([a-z.]+[.])?koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|hami[.]io|([a-z.]+[.])?volcano[.]sh)/.*|qgpu-device-enable|mixed-qgpu-enable|CAMBRICON_.*|predicate-time') or matches(value_at[-1], p['usagePattern']))) and (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?'))):
-            out((
-                value_at,
-                False,
-                say(text(value_at[-1]), ' is ', text(value), ', which cannot be the value of a label'),
-                "at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit",
-                value,
-                [],
-                None,
-                [*[value], *[value]],
-            ))
+        if is_type(value, 'text'):
+            if (matches(value_at[-1], '(tensor-fusion[.]ai|([a-z.]+[.])?koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|hami[.]io|([a-z.]+[.])?volcano[.]sh)/.*|qgpu-device-enable|mixed-qgpu-enable|CAMBRICON_.*|predicate-time') or matches(value_at[-1], p['usagePattern'])):
+                if (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')):
+                    out((
+                        value_at,
+                        False,
+                        say(text(value_at[-1]), ' is ', text(value), ', which cannot be the value of a label'),
+                        "at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit",
+                        value,
+                        [],
+                        None,
+                        [*[value], *[value]],
+                    ))
 
 
 def K8S040(s: Any, p: Any, out: Any) -> None:
     """metadata-map-misspelt"""
     self_ = s.value
     for map_at, map in located(('self',), self_):
-        if ((not member(map_at[-1], ('annotations', 'labels'))) and any(matches(v_at[-1], '(tensor-fusion[.]ai|([a-z.]+[.])?koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|hami[.]io|([a-z.]+[.])?volcano[.]sh)/.*|qgpu-device-enable|mixed-qgpu-enable|CAMBRICON_.*|predicate-time') for v_at, v in located(map_at, map))):
-            out((
-                map_at,
-                True,
-                say('metadata has no ', text(map_at[-1]), ', so what stands there is lost'),
-                say((text(nearest(map_at[-1], ('annotations', 'labels'))) if (nearest(map_at[-1], ('annotations', 'labels')) is not None) else 'annotations or labels')),
-                map_at[-1],
-                [],
-                (say('rename it to ', text(nearest(map_at[-1], ('annotations', 'labels')))), False, (('rename', map_at, nearest(map_at[-1], ('annotations', 'labels'))), )),
-                [map],
-            ))
+        if (not member(map_at[-1], ('annotations', 'labels'))):
+            if any(matches(v_at[-1], '(tensor-fusion[.]ai|([a-z.]+[.])?koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|hami[.]io|([a-z.]+[.])?volcano[.]sh)/.*|qgpu-device-enable|mixed-qgpu-enable|CAMBRICON_.*|predicate-time') for v_at, v in located(map_at, map)):
+                value = nearest(map_at[-1], ('annotations', 'labels'))
+                out((
+                    map_at,
+                    True,
+                    say('metadata has no ', text(map_at[-1]), ', so what stands there is lost'),
+                    say((text(value) if (value is not None) else 'annotations or labels')),
+                    map_at[-1],
+                    [],
+                    (say('rename it to ', text(value)), False, (('rename', map_at, value), )),
+                    [map],
+                ))
 
 
 def K8S004(s: Any, p: Any, out: Any) -> None:
@@ -84,17 +91,24 @@ def K8S004(s: Any, p: Any, out: Any) -> None:
     self_ = s.value
     resources = get(self_, 'resources')
     for amount_at, amount in [*located((*('self',), 'resources', 'limits'), get(resources, 'limits')), *located((*('self',), 'resources', 'requests'), get(resources, 'requests'))]:
-        if (matches(amount_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+') and ((amount is not None) and (not (quantity(amount) is not None)))):
-            out((
-                amount_at,
-                False,
-                say(text(amount_at[-1]), ' is ', text(amount), ', which is no quantity'),
-                say('a number, bare or with one of k, M, G, T, Ki, Mi, Gi, Ti', ('; perhaps ' if ((get(split(repaired(amount), 'G'), 0) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else repaired(amount)) is not None) else ''), ((text(get(split(repaired(amount), 'G'), 0)) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else text(repaired(amount))) if ((get(split(repaired(amount), 'G'), 0) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else repaired(amount)) is not None) else '')),
-                amount,
-                [],
-                (say('write ', (text(get(split(repaired(amount), 'G'), 0)) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else text(repaired(amount)))), False, (('set', amount_at, (get(split(repaired(amount), 'G'), 0) if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') else repaired(amount))), )),
-                [*[amount], *[amount]],
-            ))
+        if matches(amount_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+            if (amount is not None):
+                if (not (quantity(amount) is not None)):
+                    amount_ = repaired(amount)
+                    value = equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory')
+                    amount__ = get(split(amount_, 'G'), 0)
+                    amount___ = (amount__ if value else amount_)
+                    has_amount = (amount___ is not None)
+                    out((
+                        amount_at,
+                        False,
+                        say(text(amount_at[-1]), ' is ', text(amount), ', which is no quantity'),
+                        say('a number, bare or with one of k, M, G, T, Ki, Mi, Gi, Ti', ('; perhaps ' if has_amount else ''), (text(amount___) if has_amount else '')),
+                        amount,
+                        [],
+                        (say('write ', text(amount___)), False, (('set', amount_at, amount___), )),
+                        [*[amount], *[amount]],
+                    ))
 
 
 def K8S005(s: Any, p: Any, out: Any) -> None:
@@ -102,18 +116,21 @@ def K8S005(s: Any, p: Any, out: Any) -> None:
     self_ = s.value
     resources = get(self_, 'resources')
     for amount_at, amount in [*located((*('self',), 'resources', 'limits'), get(resources, 'limits')), *located((*('self',), 'resources', 'requests'), get(resources, 'requests'))]:
-        amount_nanos = quantity(amount)
-        if (matches(amount_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+') and (lt(0, amount_nanos) and (not (whole(amount_nanos) is not None)))):
-            out((
-                amount_at,
-                False,
-                say(text(amount_at[-1]), ' is ', text(amount), ', and an extended resource comes in whole numbers'),
-                say('a whole number, ', text(repaired(amount)), ' or another'),
-                amount,
-                [],
-                (say('write ', text(repaired(amount))), False, (('set', amount_at, repaired(amount)), )),
-                [*[amount], *[amount]],
-            ))
+        if matches(amount_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+            amount_nanos = quantity(amount)
+            if lt(0, amount_nanos):
+                if (not (whole(amount_nanos) is not None)):
+                    amount_ = repaired(amount)
+                    out((
+                        amount_at,
+                        False,
+                        say(text(amount_at[-1]), ' is ', text(amount), ', and an extended resource comes in whole numbers'),
+                        say('a whole number, ', text(amount_), ' or another'),
+                        amount,
+                        [],
+                        (say('write ', text(amount_)), False, (('set', amount_at, amount_), )),
+                        [*[amount], *[amount]],
+                    ))
 
 
 def K8S006(s: Any, p: Any, out: Any) -> None:
@@ -121,17 +138,18 @@ def K8S006(s: Any, p: Any, out: Any) -> None:
     self_ = s.value
     resources = get(self_, 'resources')
     for amount_at, amount in [*located((*('self',), 'resources', 'limits'), get(resources, 'limits')), *located((*('self',), 'resources', 'requests'), get(resources, 'requests'))]:
-        if (matches(amount_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+') and lt(quantity(amount), 0)):
-            out((
-                amount_at,
-                False,
-                say(text(amount_at[-1]), ' is ', text(amount), ', and an amount is never negative'),
-                '0 or more',
-                amount,
-                [],
-                None,
-                [amount],
-            ))
+        if matches(amount_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+            if lt(quantity(amount), 0):
+                out((
+                    amount_at,
+                    False,
+                    say(text(amount_at[-1]), ' is ', text(amount), ', and an amount is never negative'),
+                    '0 or more',
+                    amount,
+                    [],
+                    None,
+                    [amount],
+                ))
 
 
 def K8S010(s: Any, p: Any, out: Any) -> None:
@@ -139,39 +157,45 @@ def K8S010(s: Any, p: Any, out: Any) -> None:
     self_ = s.value
     resources = get(self_, 'resources')
     for amount_at, amount in [*located((*('self',), 'resources', 'limits'), get(resources, 'limits')), *located((*('self',), 'resources', 'requests'), get(resources, 'requests'))]:
-        if ((matches(amount_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+') and is_type(amount, 'text')) and ((quantity(amount) is not None) and matches(amount, '[-+. ]*([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)? *'))):
-            out((
-                amount_at,
-                False,
-                say(text(amount_at[-1]), ' is ', text(amount), ', which has no digits and counts as 0'),
-                'a number before it',
-                amount,
-                [],
-                None,
-                [*[amount], *[*[amount], *[amount]]],
-            ))
+        if matches(amount_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+            if is_type(amount, 'text'):
+                if (quantity(amount) is not None):
+                    if matches(amount, '[-+. ]*([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)? *'):
+                        out((
+                            amount_at,
+                            False,
+                            say(text(amount_at[-1]), ' is ', text(amount), ', which has no digits and counts as 0'),
+                            'a number before it',
+                            amount,
+                            [],
+                            None,
+                            [*[amount], *[*[amount], *[amount]]],
+                        ))
 
 
 def K8S007(s: Any, p: Any, out: Any) -> None:
     """request-differs-from-limit"""
     self_ = s.value
     resources = get(self_, 'resources')
-    limits = get(resources, 'limits')
     for request_at, request in located((*('self',), 'resources', 'requests'), get(resources, 'requests')):
-        request_nanos = quantity(request)
-        limits_at_key = get(limits, request_at[-1])
-        limits_at_key_nanos = quantity(limits_at_key)
-        if (matches(request_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+') and ((request_nanos is not None) and (limits_at_key_nanos is not None)) and (not equal(request_nanos, limits_at_key_nanos))):
-            out((
-                request_at,
-                False,
-                say('the request of ', text(request_at[-1]), ' is ', text(request), ' and its limit ', text(limits_at_key)),
-                say('equal to the limit, ', text(limits_at_key)),
-                request,
-                [((*('self',), 'resources', 'limits', request_at[-1]), say('the limit is ', text(limits_at_key)))],
-                (say('make the request ', text(limits_at_key), ', like the limit'), False, (('set', request_at, limits_at_key), )),
-                [*[*[request], *[limits_at_key]], *[*[request], *[limits_at_key]]],
-            ))
+        if matches(request_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+            request_nanos = quantity(request)
+            if (request_nanos is not None):
+                limits = get(resources, 'limits')
+                limits_at_key = get(limits, request_at[-1])
+                limits_at_key_nanos = quantity(limits_at_key)
+                if (limits_at_key_nanos is not None):
+                    if (not equal(request_nanos, limits_at_key_nanos)):
+                        out((
+                            request_at,
+                            False,
+                            say('the request of ', text(request_at[-1]), ' is ', text(request), ' and its limit ', text(limits_at_key)),
+                            say('equal to the limit, ', text(limits_at_key)),
+                            request,
+                            [((*('self',), 'resources', 'limits', request_at[-1]), say('the limit is ', text(limits_at_key)))],
+                            (say('make the request ', text(limits_at_key), ', like the limit'), False, (('set', request_at, limits_at_key), )),
+                            [*[*[request], *[limits_at_key]], *[*[request], *[limits_at_key]]],
+                        ))
 
 
 def K8S008(s: Any, p: Any, out: Any) -> None:
@@ -179,17 +203,19 @@ def K8S008(s: Any, p: Any, out: Any) -> None:
     self_ = s.value
     resources = get(self_, 'resources')
     for amount_at, amount in located((*('self',), 'resources', 'requests'), get(resources, 'requests')):
-        if (matches(amount_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+') and ((amount is not None) and (not (get(resources, 'limits', amount_at[-1]) is not None)))):
-            out((
-                amount_at,
-                True,
-                say(text(amount_at[-1]), ' has a request of ', text(amount), ' and no limit'),
-                say(text(amount_at[-1]), ' under resources.limits with the same amount; the request may then be left out'),
-                amount,
-                [],
-                None,
-                [*[amount], *[get(resources, 'limits', amount_at[-1])]],
-            ))
+        if matches(amount_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+            if (amount is not None):
+                if (not (get(resources, 'limits', amount_at[-1]) is not None)):
+                    out((
+                        amount_at,
+                        True,
+                        say(text(amount_at[-1]), ' has a request of ', text(amount), ' and no limit'),
+                        say(text(amount_at[-1]), ' under resources.limits with the same amount; the request may then be left out'),
+                        amount,
+                        [],
+                        None,
+                        [*[amount], *[get(resources, 'limits', amount_at[-1])]],
+                    ))
 
 
 def K8S009(s: Any, p: Any, out: Any) -> None:
@@ -214,8 +240,8 @@ def K8S017(s: Any, p: Any, out: Any) -> None:
     """resource-without-domain"""
     self_ = s.value
     resources = get(self_, 'resources')
-    names = get(FACTS['resource-names'], 'names')
     for amount_at, amount in [*located((*('self',), 'resources', 'limits'), get(resources, 'limits')), *located((*('self',), 'resources', 'requests'), get(resources, 'requests'))]:
+        names = get(FACTS['resource-names'], 'names')
         names_at_key = get(names, amount_at[-1])
         if (names_at_key is not None):
             out((
@@ -253,93 +279,117 @@ def K8S041(s: Any, p: Any, out: Any) -> None:
     self_ = s.value
     status = get(self_, 'status')
     for amount_at, amount in [*located((*('self',), 'status', 'capacity'), get(status, 'capacity')), *located((*('self',), 'status', 'allocatable'), get(status, 'allocatable'))]:
-        amount_nanos = quantity(amount)
-        if (matches(amount_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+') and (((amount is not None) and (not (whole(amount_nanos) is not None))) or lt(amount_nanos, 0))):
-            out((
-                amount_at,
-                False,
-                say(text(amount_at[-1]), ' is ', text(amount), ', and a node offers extended resources in whole numbers'),
-                say('a whole number of 0 or more', (', perhaps ' if (repaired(amount) is not None) else ''), (text(repaired(amount)) if (repaired(amount) is not None) else '')),
-                amount,
-                [],
-                (say('write ', text(repaired(amount))), False, (('set', amount_at, repaired(amount)), )),
-                ([*[amount], *[amount]] if ((amount is not None) and (not (whole(amount_nanos) is not None))) else [amount]),
-            ))
+        if matches(amount_at[-1], '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+            amount_nanos = quantity(amount)
+            if (((amount is not None) and (not (whole(amount_nanos) is not None))) or lt(amount_nanos, 0)):
+                amount_ = repaired(amount)
+                has_amount = (amount_ is not None)
+                out((
+                    amount_at,
+                    False,
+                    say(text(amount_at[-1]), ' is ', text(amount), ', and a node offers extended resources in whole numbers'),
+                    say('a whole number of 0 or more', (', perhaps ' if has_amount else ''), (text(amount_) if has_amount else '')),
+                    amount,
+                    [],
+                    (say('write ', text(amount_)), False, (('set', amount_at, amount_), )),
+                    reason(s, [[*[amount], *[amount]] if ((amount is not None) and (not (whole(amount_nanos) is not None))) else None, [amount] if lt(amount_nanos, 0) else None]),
+                ))
 
 
 def K8S012(s: Any, p: Any, out: Any) -> None:
     """object-name-malformed"""
     object_ = s.object
     metadata = get(object_, 'metadata')
-    kind = get(object_, 'kind')
     name = get(metadata, 'name')
-    value = size(name)
-    kinds = get(FACTS['object-names'], 'kinds', get(object_, 'apiVersion'), kind)
-    kinds_ = (kinds if (kinds is not None) else get(FACTS['object-names'], 'default'))
-    pattern = get(kinds_, 'pattern')
-    most = get(kinds_, 'most')
-    most_number = integer(most)
-    if ((is_type(name, 'text') and (not equal(name, '')) and (not matches(name, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+'))) and ((not matches(name, pattern)) or lt(most_number, value))):
-        out((
-            (*('object',), 'metadata', 'name'),
-            False,
-            say(text(name), ' cannot be the name of a ', text(kind)),
-            say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else ''), (text(lower(name)) if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else '')),
-            name,
-            [],
-            (say('write ', text(lower(name))), False, (('set', (*('object',), 'metadata', 'name'), (lower(name) if (matches(lower(name), pattern) and le(value, most_number)) else None)), )),
-            [*[*[name], *[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
-        ))
+    if is_type(name, 'text'):
+        if (not equal(name, '')):
+            if (not matches(name, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+')):
+                kind = get(object_, 'kind')
+                value = size(name)
+                kinds = get(FACTS['object-names'], 'kinds', get(object_, 'apiVersion'), kind)
+                kinds_ = (kinds if (kinds is not None) else get(FACTS['object-names'], 'default'))
+                pattern = get(kinds_, 'pattern')
+                most = get(kinds_, 'most')
+                most_number = integer(most)
+                if ((not matches(name, pattern)) or lt(most_number, value)):
+                    name_ = lower(name)
+                    value_ = matches(name_, pattern)
+                    value__ = le(value, most_number)
+                    value___ = ((name_ is not None) and value_ and value__)
+                    out((
+                        (*('object',), 'metadata', 'name'),
+                        False,
+                        say(text(name), ' cannot be the name of a ', text(kind)),
+                        say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if value___ else ''), (text(name_) if value___ else '')),
+                        name,
+                        [],
+                        (say('write ', text(name_)), False, (('set', (*('object',), 'metadata', 'name'), (name_ if (value_ and value__) else None)), )),
+                        [*[*[name], *[name], *[name]], *reason(s, [[*[name], *[pattern]] if (not matches(name, pattern)) else None, [*[name], *[most]] if lt(most_number, value) else None])],
+                    ))
 
 
 def K8S013(s: Any, p: Any, out: Any) -> None:
     """object-name-malformed-elsewhere"""
     object_ = s.object
     metadata = get(object_, 'metadata')
-    kind = get(object_, 'kind')
     name = get(metadata, 'name')
-    value = size(name)
-    kinds = get(FACTS['object-names'], 'kinds', get(object_, 'apiVersion'), kind)
-    kinds_ = (kinds if (kinds is not None) else get(FACTS['object-names'], 'default'))
-    pattern = get(kinds_, 'pattern')
-    most = get(kinds_, 'most')
-    most_number = integer(most)
-    if ((is_type(name, 'text') and (not equal(name, '')) and (not matches(name, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+'))) and ((not matches(name, pattern)) or lt(most_number, value))):
-        out((
-            (*('object',), 'metadata', 'name'),
-            False,
-            say(text(name), ' cannot be the name of a ', text(kind)),
-            say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else ''), (text(lower(name)) if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else '')),
-            name,
-            [],
-            (say('write ', text(lower(name))), False, (('set', (*('object',), 'metadata', 'name'), (lower(name) if (matches(lower(name), pattern) and le(value, most_number)) else None)), )),
-            [*[*[name], *[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
-        ))
+    if is_type(name, 'text'):
+        if (not equal(name, '')):
+            if (not matches(name, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+')):
+                kind = get(object_, 'kind')
+                value = size(name)
+                kinds = get(FACTS['object-names'], 'kinds', get(object_, 'apiVersion'), kind)
+                kinds_ = (kinds if (kinds is not None) else get(FACTS['object-names'], 'default'))
+                pattern = get(kinds_, 'pattern')
+                most = get(kinds_, 'most')
+                most_number = integer(most)
+                if ((not matches(name, pattern)) or lt(most_number, value)):
+                    name_ = lower(name)
+                    value_ = matches(name_, pattern)
+                    value__ = le(value, most_number)
+                    value___ = ((name_ is not None) and value_ and value__)
+                    out((
+                        (*('object',), 'metadata', 'name'),
+                        False,
+                        say(text(name), ' cannot be the name of a ', text(kind)),
+                        say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if value___ else ''), (text(name_) if value___ else '')),
+                        name,
+                        [],
+                        (say('write ', text(name_)), False, (('set', (*('object',), 'metadata', 'name'), (name_ if (value_ and value__) else None)), )),
+                        [*[*[name], *[name], *[name]], *reason(s, [[*[name], *[pattern]] if (not matches(name, pattern)) else None, [*[name], *[most]] if lt(most_number, value) else None])],
+                    ))
 
 
 def K8S019(s: Any, p: Any, out: Any) -> None:
     """object-name-malformed-in-our-kinds"""
     object_ = s.object
     metadata = get(object_, 'metadata')
-    kind = get(object_, 'kind')
     name = get(metadata, 'name')
-    value = size(name)
-    kinds = get(FACTS['object-names'], 'kinds', get(object_, 'apiVersion'), kind)
-    kinds_ = (kinds if (kinds is not None) else get(FACTS['object-names'], 'default'))
-    pattern = get(kinds_, 'pattern')
-    most = get(kinds_, 'most')
-    most_number = integer(most)
-    if ((is_type(name, 'text') and (not equal(name, '')) and (not matches(name, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+'))) and ((not matches(name, pattern)) or lt(most_number, value))):
-        out((
-            (*('object',), 'metadata', 'name'),
-            False,
-            say(text(name), ' cannot be the name of a ', text(kind)),
-            say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else ''), (text(lower(name)) if ((lower(name) is not None) and matches(lower(name), pattern) and le(value, most_number)) else '')),
-            name,
-            [],
-            (say('write ', text(lower(name))), False, (('set', (*('object',), 'metadata', 'name'), (lower(name) if (matches(lower(name), pattern) and le(value, most_number)) else None)), )),
-            [*[*[name], *[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
-        ))
+    if is_type(name, 'text'):
+        if (not equal(name, '')):
+            if (not matches(name, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+')):
+                kind = get(object_, 'kind')
+                value = size(name)
+                kinds = get(FACTS['object-names'], 'kinds', get(object_, 'apiVersion'), kind)
+                kinds_ = (kinds if (kinds is not None) else get(FACTS['object-names'], 'default'))
+                pattern = get(kinds_, 'pattern')
+                most = get(kinds_, 'most')
+                most_number = integer(most)
+                if ((not matches(name, pattern)) or lt(most_number, value)):
+                    name_ = lower(name)
+                    value_ = matches(name_, pattern)
+                    value__ = le(value, most_number)
+                    value___ = ((name_ is not None) and value_ and value__)
+                    out((
+                        (*('object',), 'metadata', 'name'),
+                        False,
+                        say(text(name), ' cannot be the name of a ', text(kind)),
+                        say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if value___ else ''), (text(name_) if value___ else '')),
+                        name,
+                        [],
+                        (say('write ', text(name_)), False, (('set', (*('object',), 'metadata', 'name'), (name_ if (value_ and value__) else None)), )),
+                        [*[*[name], *[name], *[name]], *reason(s, [[*[name], *[pattern]] if (not matches(name, pattern)) else None, [*[name], *[most]] if lt(most_number, value) else None])],
+                    ))
 
 
 def K8S014(s: Any, p: Any, out: Any) -> None:
@@ -348,35 +398,38 @@ def K8S014(s: Any, p: Any, out: Any) -> None:
     spec = get(pod_, 'spec')
     for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))]:
         name = get(c, 'name')
-        value = size(name)
-        if (is_type(name, 'text') and ((not matches(name, '[a-z0-9]([-a-z0-9]*[a-z0-9])?')) or lt(63, value))):
-            out((
-                (*c_at, 'name'),
-                False,
-                say(text(name), ' cannot be the name of a container'),
-                "at most 63 lower-case letters, digits and '-', starting and ending with a letter or digit",
-                name,
-                [],
-                (say('write ', text(lower(name))), False, (('set', (*c_at, 'name'), (lower(name) if (matches(lower(name), '[a-z0-9]([-a-z0-9]*[a-z0-9])?') and le(value, 63)) else None)), )),
-                [*[name], *[name]],
-            ))
+        if is_type(name, 'text'):
+            value = size(name)
+            if ((not matches(name, '[a-z0-9]([-a-z0-9]*[a-z0-9])?')) or lt(63, value)):
+                name_ = lower(name)
+                out((
+                    (*c_at, 'name'),
+                    False,
+                    say(text(name), ' cannot be the name of a container'),
+                    "at most 63 lower-case letters, digits and '-', starting and ending with a letter or digit",
+                    name,
+                    [],
+                    (say('write ', text(name_)), False, (('set', (*c_at, 'name'), (name_ if (matches(name_, '[a-z0-9]([-a-z0-9]*[a-z0-9])?') and le(value, 63)) else None)), )),
+                    [*[name], *[name]],
+                ))
 
 
 def K8S015(s: Any, p: Any, out: Any) -> None:
     """configmap-value-not-text"""
     self_ = s.value
     for value_at, value in located((*('self',), 'data'), get(self_, 'data')):
-        if ((value is not None) and (not is_type(value, 'text'))):
-            out((
-                value_at,
-                True,
-                say('the data of a ConfigMap are texts, and ', text(value_at[-1]), ' is ', ('a map' if is_type(value, 'map') else ('a list' if is_type(value, 'list') else ('a boolean' if is_type(value, 'bool') else 'a number')))),
-                say('a block of text: `', text(value_at[-1]), ': |` and the same lines below it'),
-                value_at[-1],
-                [],
-                None,
-                [*[value], *[value]],
-            ))
+        if (value is not None):
+            if (not is_type(value, 'text')):
+                out((
+                    value_at,
+                    True,
+                    say('the data of a ConfigMap are texts, and ', text(value_at[-1]), ' is ', ('a map' if is_type(value, 'map') else ('a list' if is_type(value, 'list') else ('a boolean' if is_type(value, 'bool') else 'a number')))),
+                    say('a block of text: `', text(value_at[-1]), ': |` and the same lines below it'),
+                    value_at[-1],
+                    [],
+                    None,
+                    [*[value], *[value]],
+                ))
 
 
 def K8S016(s: Any, p: Any, out: Any) -> None:
@@ -405,6 +458,7 @@ def K8S020(s: Any, p: Any, out: Any) -> None:
         value = (not (weight is not None))
         value_ = lt(weight_number, 1)
         if (value or value_ or lt(100, weight_number)):
+            value__ = (1 if value_ else 100)
             out((
                 (*preference_at, 'weight'),
                 False,
@@ -412,7 +466,7 @@ def K8S020(s: Any, p: Any, out: Any) -> None:
                 '1 to 100',
                 weight,
                 [],
-                (say('write ', (text(1) if value_ else text(100))), False, (('set', (*preference_at, 'weight'), (None if value else (1 if value_ else 100))), )),
+                (say('write ', text(value__)), False, (('set', (*preference_at, 'weight'), (None if value else value__)), )),
                 [weight],
             ))
 
@@ -422,34 +476,37 @@ def K8S021(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     nodeAffinity = get(pod_, 'spec', 'affinity', 'nodeAffinity')
     requiredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution')
-    if (is_type(requiredDuringSchedulingIgnoredDuringExecution, 'map') and equal(size(get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')), 0)):
-        out((
-            (*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution'),
-            True,
-            'a required node affinity has no nodeSelectorTerms',
-            'at least one term',
-            'none',
-            [],
-            None,
-            [*[requiredDuringSchedulingIgnoredDuringExecution], *[get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')]],
-        ))
+    if is_type(requiredDuringSchedulingIgnoredDuringExecution, 'map'):
+        if equal(size(get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')), 0):
+            out((
+                (*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution'),
+                True,
+                'a required node affinity has no nodeSelectorTerms',
+                'at least one term',
+                'none',
+                [],
+                None,
+                [*[requiredDuringSchedulingIgnoredDuringExecution], *[get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')]],
+            ))
 
 
 def K8S028(s: Any, p: Any, out: Any) -> None:
     """node-affinity-term-empty"""
     pod_ = s.pod
     for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
-        if (is_type(term, 'map') and equal(size(get(term, 'matchExpressions')), 0) and equal(size(get(term, 'matchFields')), 0)):
-            out((
-                term_at,
-                False,
-                'an empty term matches no node',
-                'matchExpressions or matchFields in it',
-                'nothing in it',
-                [],
-                None,
-                [*[term], *[get(term, 'matchExpressions')], *[get(term, 'matchFields')]],
-            ))
+        if is_type(term, 'map'):
+            if equal(size(get(term, 'matchExpressions')), 0):
+                if equal(size(get(term, 'matchFields')), 0):
+                    out((
+                        term_at,
+                        False,
+                        'an empty term matches no node',
+                        'matchExpressions or matchFields in it',
+                        'nothing in it',
+                        [],
+                        None,
+                        [*[term], *[get(term, 'matchExpressions')], *[get(term, 'matchFields')]],
+                    ))
 
 
 def K8S022(s: Any, p: Any, out: Any) -> None:
@@ -459,14 +516,18 @@ def K8S022(s: Any, p: Any, out: Any) -> None:
     for rule_at, rule in [*[pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)], *[pair_ for list_at, list_ in [((*t_at, 'preference', 'matchExpressions'), get(t, 'preference', 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))] for pair_ in located(list_at, list_)]]:
         operator = get(rule, 'operator')
         if (not member(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))):
+            value = nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))
+            value_ = member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '='))
+            value__ = ('In' if value_ else value)
+            has_value = (value__ is not None)
             out((
                 (*rule_at, 'operator'),
                 False,
                 say((text(operator) if (operator is not None) else 'no operator'), ' cannot stand in a node affinity'),
-                say('one of ', text(('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt')), ('; nearest ' if (('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))) is not None) else ''), (('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else text(nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt')))) if (('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))) is not None) else '')),
+                say('one of ', text(('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt')), ('; nearest ' if has_value else ''), (text(value__) if has_value else '')),
                 operator,
                 [],
-                (say('write ', ('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else text(nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))))), False, (('set', (*rule_at, 'operator'), ('In' if member(operator, ('Equals', 'Equal', 'equals', 'equal', '==', '=')) else nearest(operator, ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt')))), )),
+                (say('write ', text(value__)), False, (('set', (*rule_at, 'operator'), value__), )),
                 [operator],
             ))
 
@@ -492,7 +553,7 @@ def K8S023(s: Any, p: Any, out: Any) -> None:
                 values,
                 [],
                 None,
-                ([*[values], *[values]] if value____ else [*[operator], *[values]]),
+                reason(s, [[*[values], *[values]] if value____ else None, [*[operator], *[values]] if (value_ and value___) else None, [*[operator], *[values]] if (value__ and lt(0, value)) else None, [*[operator], *[values]] if (member(operator, ('Gt', 'Lt')) and (not equal(value, 1))) else None]),
             ))
 
 
@@ -502,18 +563,20 @@ def K8S093(s: Any, p: Any, out: Any) -> None:
     nodeAffinity = get(pod_, 'spec', 'affinity', 'nodeAffinity')
     for rule_at, rule in [*[pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)], *[pair_ for list_at, list_ in [((*t_at, 'preference', 'matchExpressions'), get(t, 'preference', 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))] for pair_ in located(list_at, list_)]]:
         operator = get(rule, 'operator')
-        for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
-            if ((member(operator, ('Gt', 'Lt')) and matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')) and (not (integer(value) is not None))):
-                out((
-                    value_at,
-                    False,
-                    say(text(operator), ' compares whole numbers, and ', text(value), ' is none'),
-                    'a whole number in quotes, without a unit',
-                    value,
-                    [],
-                    None,
-                    [*[*[operator], *[value]], *[value]],
-                ))
+        if member(operator, ('Gt', 'Lt')):
+            for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
+                if matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?'):
+                    if (not (integer(value) is not None)):
+                        out((
+                            value_at,
+                            False,
+                            say(text(operator), ' compares whole numbers, and ', text(value), ' is none'),
+                            'a whole number in quotes, without a unit',
+                            value,
+                            [],
+                            None,
+                            [*[*[operator], *[value]], *[value]],
+                        ))
 
 
 def K8S026(s: Any, p: Any, out: Any) -> None:
@@ -521,25 +584,8 @@ def K8S026(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     spec = get(pod_, 'spec')
     for value_at, value in [*located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')), *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)]] for pair_ in located(list_at, list_)]]:
-        if (is_type(value, 'text') and (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?'))):
-            out((
-                value_at,
-                False,
-                say(text(value), ' cannot be the value of a label, so no node has it'),
-                "at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit",
-                value,
-                [],
-                None,
-                [*[value], *[value]],
-            ))
-
-
-def K8S027(s: Any, p: Any, out: Any) -> None:
-    """preference-value-stuck"""
-    pod_ = s.pod
-    for rule_at, rule in [pair_ for list_at, list_ in [((*t_at, 'preference', 'matchExpressions'), get(t, 'preference', 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(pod_, 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))] for pair_ in located(list_at, list_)]:
-        for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
-            if (is_type(value, 'text') and (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?'))):
+        if is_type(value, 'text'):
+            if (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')):
                 out((
                     value_at,
                     False,
@@ -552,60 +598,88 @@ def K8S027(s: Any, p: Any, out: Any) -> None:
                 ))
 
 
+def K8S027(s: Any, p: Any, out: Any) -> None:
+    """preference-value-stuck"""
+    pod_ = s.pod
+    for rule_at, rule in [pair_ for list_at, list_ in [((*t_at, 'preference', 'matchExpressions'), get(t, 'preference', 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(pod_, 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))] for pair_ in located(list_at, list_)]:
+        for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
+            if is_type(value, 'text'):
+                if (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')):
+                    out((
+                        value_at,
+                        False,
+                        say(text(value), ' cannot be the value of a label, so no node has it'),
+                        "at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit",
+                        value,
+                        [],
+                        None,
+                        [*[value], *[value]],
+                    ))
+
+
 def K8S030(s: Any, p: Any, out: Any) -> None:
     """toleration-operator-unknown"""
     pod_ = s.pod
     for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(pod_, 'spec', 'tolerations')):
         operator = get(t, 'operator')
-        if ((operator is not None) and (not member(operator, ('', 'Equal', 'Exists')))):
-            out((
-                (*t_at, 'operator'),
-                False,
-                say(text(operator), ' cannot stand in a toleration'),
-                say('Equal or Exists', ('; nearest ' if (('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else nearest(operator, ('Equal', 'Exists'))) is not None) else ''), (('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else text(nearest(operator, ('Equal', 'Exists')))) if (('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else nearest(operator, ('Equal', 'Exists'))) is not None) else '')),
-                operator,
-                [],
-                (say('write ', ('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else text(nearest(operator, ('Equal', 'Exists'))))), False, (('set', (*t_at, 'operator'), ('Equal' if member(operator, ('In', 'Equals', 'equals', '==', '=')) else nearest(operator, ('Equal', 'Exists')))), )),
-                [*[operator], *[operator]],
-            ))
+        if (operator is not None):
+            if (not member(operator, ('', 'Equal', 'Exists'))):
+                value = nearest(operator, ('Equal', 'Exists'))
+                value_ = member(operator, ('In', 'Equals', 'equals', '==', '='))
+                value__ = ('Equal' if value_ else value)
+                has_value = (value__ is not None)
+                out((
+                    (*t_at, 'operator'),
+                    False,
+                    say(text(operator), ' cannot stand in a toleration'),
+                    say('Equal or Exists', ('; nearest ' if has_value else ''), (text(value__) if has_value else '')),
+                    operator,
+                    [],
+                    (say('write ', text(value__)), False, (('set', (*t_at, 'operator'), value__), )),
+                    [*[operator], *[operator]],
+                ))
 
 
 def K8S031(s: Any, p: Any, out: Any) -> None:
     """toleration-exists-with-value"""
     pod_ = s.pod
     for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(pod_, 'spec', 'tolerations')):
-        value = get(t, 'value')
-        if (equal(get(t, 'operator'), 'Exists') and (value is not None) and (not equal(value, ''))):
-            out((
-                (*t_at, 'value'),
-                False,
-                say('Exists tolerates every value, so ', text(value), ' cannot stand beside it'),
-                'no value, or the operator Equal',
-                value,
-                [],
-                None,
-                [*[get(t, 'operator')], *[value], *[value]],
-            ))
+        if equal(get(t, 'operator'), 'Exists'):
+            value = get(t, 'value')
+            if (value is not None):
+                if (not equal(value, '')):
+                    out((
+                        (*t_at, 'value'),
+                        False,
+                        say('Exists tolerates every value, so ', text(value), ' cannot stand beside it'),
+                        'no value, or the operator Equal',
+                        value,
+                        [],
+                        None,
+                        [*[get(t, 'operator')], *[value], *[value]],
+                    ))
 
 
 def K8S032(s: Any, p: Any, out: Any) -> None:
     """toleration-without-key"""
     pod_ = s.pod
     for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(pod_, 'spec', 'tolerations')):
-        operator = get(t, 'operator')
-        key = get(t, 'key')
-        has_operator = (operator is not None)
-        if (is_type(t, 'map') and ((not (key is not None)) or equal(key, '')) and ((not has_operator) or member(operator, ('', 'Equal')))):
-            out((
-                t_at,
-                False,
-                'a toleration without key must use Exists',
-                'a key, or operator: Exists to tolerate every taint',
-                (operator if has_operator else 'no operator'),
-                [],
-                None,
-                [*[t], *[key], *[operator]],
-            ))
+        if is_type(t, 'map'):
+            key = get(t, 'key')
+            if ((not (key is not None)) or equal(key, '')):
+                operator = get(t, 'operator')
+                has_operator = (operator is not None)
+                if ((not has_operator) or member(operator, ('', 'Equal'))):
+                    out((
+                        t_at,
+                        False,
+                        'a toleration without key must use Exists',
+                        'a key, or operator: Exists to tolerate every taint',
+                        (operator if has_operator else 'no operator'),
+                        [],
+                        None,
+                        [*[t], *[key], *[operator]],
+                    ))
 
 
 def K8S033(s: Any, p: Any, out: Any) -> None:
@@ -613,17 +687,20 @@ def K8S033(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(pod_, 'spec', 'tolerations')):
         effect = get(t, 'effect')
-        if ((effect is not None) and (not equal(effect, '')) and (not member(effect, ('NoSchedule', 'PreferNoSchedule', 'NoExecute')))):
-            out((
-                (*t_at, 'effect'),
-                False,
-                say(text(effect), ' is not an effect of a taint'),
-                say('one of ', text(('NoSchedule', 'PreferNoSchedule', 'NoExecute')), ', or none for all of them'),
-                effect,
-                [],
-                (say('write ', text(nearest(effect, ('NoSchedule', 'PreferNoSchedule', 'NoExecute')))), False, (('set', (*t_at, 'effect'), nearest(effect, ('NoSchedule', 'PreferNoSchedule', 'NoExecute'))), )),
-                [*[effect], *[effect], *[effect]],
-            ))
+        if (effect is not None):
+            if (not equal(effect, '')):
+                if (not member(effect, ('NoSchedule', 'PreferNoSchedule', 'NoExecute'))):
+                    value = nearest(effect, ('NoSchedule', 'PreferNoSchedule', 'NoExecute'))
+                    out((
+                        (*t_at, 'effect'),
+                        False,
+                        say(text(effect), ' is not an effect of a taint'),
+                        say('one of ', text(('NoSchedule', 'PreferNoSchedule', 'NoExecute')), ', or none for all of them'),
+                        effect,
+                        [],
+                        (say('write ', text(value)), False, (('set', (*t_at, 'effect'), value), )),
+                        [*[effect], *[effect], *[effect]],
+                    ))
 
 
 def K8S034(s: Any, p: Any, out: Any) -> None:
@@ -631,19 +708,21 @@ def K8S034(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(pod_, 'spec', 'tolerations')):
         tolerationSeconds = get(t, 'tolerationSeconds')
-        effect = get(t, 'effect')
-        has_effect = (effect is not None)
-        if ((tolerationSeconds is not None) and (not equal(effect, 'NoExecute')) and ((not has_effect) or member(effect, ('NoSchedule', 'PreferNoSchedule', 'NoExecute')) or equal(effect, ''))):
-            out((
-                (*t_at, 'tolerationSeconds'),
-                False,
-                say('tolerationSeconds counts until eviction, and the effect is ', (text(effect) if has_effect else 'not named')),
-                'effect: NoExecute, or no tolerationSeconds',
-                tolerationSeconds,
-                [],
-                None,
-                [*[tolerationSeconds], *[effect], *[effect]],
-            ))
+        if (tolerationSeconds is not None):
+            effect = get(t, 'effect')
+            if (not equal(effect, 'NoExecute')):
+                has_effect = (effect is not None)
+                if ((not has_effect) or member(effect, ('NoSchedule', 'PreferNoSchedule', 'NoExecute')) or equal(effect, '')):
+                    out((
+                        (*t_at, 'tolerationSeconds'),
+                        False,
+                        say('tolerationSeconds counts until eviction, and the effect is ', (text(effect) if has_effect else 'not named')),
+                        'effect: NoExecute, or no tolerationSeconds',
+                        tolerationSeconds,
+                        [],
+                        None,
+                        [*[tolerationSeconds], *[effect], *[effect]],
+                    ))
 
 
 def K8S035(s: Any, p: Any, out: Any) -> None:
@@ -651,15 +730,17 @@ def K8S035(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(pod_, 'spec', 'tolerations')):
         value = get(t, 'value')
-        operator = get(t, 'operator')
-        if ((is_type(value, 'text') and ((not (operator is not None)) or member(operator, ('', 'Equal')))) and (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?'))):
-            out((
-                (*t_at, 'value'),
-                False,
-                say(text(value), ' cannot be the value of a taint'),
-                "at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit",
-                value,
-                [],
-                None,
-                [*[*[value], *[operator]], *[value]],
-            ))
+        if is_type(value, 'text'):
+            operator = get(t, 'operator')
+            if ((not (operator is not None)) or member(operator, ('', 'Equal'))):
+                if (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')):
+                    out((
+                        (*t_at, 'value'),
+                        False,
+                        say(text(value), ' cannot be the value of a taint'),
+                        "at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit",
+                        value,
+                        [],
+                        None,
+                        [*[*[value], *[operator]], *[value]],
+                    ))

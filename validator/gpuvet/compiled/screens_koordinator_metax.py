@@ -2,9 +2,549 @@
 
 from typing import Any
 
+from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    get, items, matches,
+    contains, div, equal, get, integer, is_type, items, le, lower, lt, matches, member, mod, mul, pairs, pod_sum,
+    quantity, size, trim, version, whole,
 )
+
+
+def _hooked_ratios_e12d2a(s: Any) -> Any:
+    pod_ = s.pod
+    return whole(pod_sum(pod_, 'koordinator.sh/gpu-memory-ratio', [quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))) for c in items(get(pod_, 'spec', 'containers'))]))
+
+
+def _hooked_cores_fb31ea(s: Any) -> Any:
+    pod_ = s.pod
+    return whole(pod_sum(pod_, 'koordinator.sh/gpu-core', [quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) for c in items(get(pod_, 'spec', 'containers'))]))
+
+
+def _hooked_cards_old_490867(s: Any) -> Any:
+    pod_ = s.pod
+    return whole(pod_sum(pod_, 'koordinator.sh/gpu.shared', [quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) else (None if (not (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None))) else ((div(whole(quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))), 100) if (lt(100, whole(quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))) and equal(mod(whole(quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))), 100), 0)) else 1) if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))) is not None) else (0 if (lt(100, whole(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core'))))) and equal(mod(whole(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))), 100), 0)) else 1))))) for c in items(get(pod_, 'spec', 'containers'))]))
+
+
+def _hooked_old_1b45bb(s: Any) -> Any:
+    pod_ = s.pod
+    hooked_ratios = s.once(_hooked_ratios_e12d2a)
+    hooked_cores = s.once(_hooked_cores_fb31ea)
+    hooked_cards_old = s.once(_hooked_cards_old_490867)
+    pod_npu_dvpp = s.pod_sum('huawei.com/npu-dvpp')
+    value = lt(100, hooked_ratios)
+    value_ = lt(0, hooked_cards_old)
+    pod_gpu_number = whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))]))
+    value__ = equal(mod(hooked_ratios, 100), 0)
+    return (any((equal(value_, member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, hooked_cores), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, hooked_ratios), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, pod_gpu_number), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, pod_npu_dvpp), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, pod_gpu_number)) or equal(mod(pod_gpu_number, 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, hooked_cores)) or equal(mod(hooked_cores, 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not value) or value__) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(hooked_cores, hooked_cards_old), 0) and le(div(hooked_cores, hooked_cards_old), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(hooked_ratios, hooked_cards_old), 0) and le(div(hooked_ratios, hooked_cards_old), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(hooked_cards_old, 1)) and ((not equal(get(row, 'dvpp'), True)) or le(pod_npu_dvpp, 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) and (value_ or (not lt(mul(100, (div(hooked_ratios, 100) if (value and value__) else 1)), hooked_cores))))
+
+
+def _hooked_cards_96ea86(s: Any) -> Any:
+    pod_ = s.pod
+    return whole(pod_sum(pod_, 'koordinator.sh/gpu.shared', [quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) else (None if (not (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None))) else ((div(whole(quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))), 100) if (lt(100, whole(quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))) and equal(mod(whole(quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))), 100), 0)) else 1) if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))) is not None) else (div(whole(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))), 100) if (lt(100, whole(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core'))))) and equal(mod(whole(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))), 100), 0)) else 1))))) for c in items(get(pod_, 'spec', 'containers'))]))
+
+
+def _hooked_64ef45(s: Any) -> Any:
+    pod_ = s.pod
+    hooked_ratios = s.once(_hooked_ratios_e12d2a)
+    hooked_cores = s.once(_hooked_cores_fb31ea)
+    hooked_cards = s.once(_hooked_cards_96ea86)
+    pod_npu_dvpp = s.pod_sum('huawei.com/npu-dvpp')
+    value = lt(100, hooked_ratios)
+    value_ = lt(0, hooked_cards)
+    pod_gpu_number = whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))]))
+    value__ = equal(mod(hooked_ratios, 100), 0)
+    return (any((equal(value_, member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, hooked_cores), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, hooked_ratios), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, pod_gpu_number), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, pod_npu_dvpp), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, pod_gpu_number)) or equal(mod(pod_gpu_number, 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, hooked_cores)) or equal(mod(hooked_cores, 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not value) or value__) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(hooked_cores, hooked_cards), 0) and le(div(hooked_cores, hooked_cards), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(hooked_ratios, hooked_cards), 0) and le(div(hooked_ratios, hooked_cards), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(hooked_cards, 1)) and ((not equal(get(row, 'dvpp'), True)) or le(pod_npu_dvpp, 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) and (value_ or (not lt(mul(100, (div(hooked_ratios, 100) if (value and value__) else 1)), hooked_cores))))
+
+
+def _accepted_1b9a7f(s: Any) -> Any:
+    pod_npu_dvpp = s.pod_sum('huawei.com/npu-dvpp')
+    pod_gpu_shared_number = whole(s.pod_sum('koordinator.sh/gpu.shared'))
+    pod_gpu_memory_ratio_number = whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))
+    pod_gpu_core_number = whole(s.pod_sum('koordinator.sh/gpu-core'))
+    pod_gpu_number = whole(s.pod_sum('koordinator.sh/gpu'))
+    value = lt(0, pod_gpu_shared_number)
+    value_ = lt(100, pod_gpu_memory_ratio_number)
+    value__ = equal(mod(pod_gpu_memory_ratio_number, 100), 0)
+    return (any((equal(value, member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, pod_gpu_core_number), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, pod_gpu_memory_ratio_number), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, pod_gpu_number), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, pod_npu_dvpp), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, pod_gpu_number)) or equal(mod(pod_gpu_number, 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, pod_gpu_core_number)) or equal(mod(pod_gpu_core_number, 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not value_) or value__) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(pod_gpu_core_number, pod_gpu_shared_number), 0) and le(div(pod_gpu_core_number, pod_gpu_shared_number), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(pod_gpu_memory_ratio_number, pod_gpu_shared_number), 0) and le(div(pod_gpu_memory_ratio_number, pod_gpu_shared_number), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(pod_gpu_shared_number, 1)) and ((not equal(get(row, 'dvpp'), True)) or le(pod_npu_dvpp, 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) and (value or (not lt(mul(100, (div(pod_gpu_memory_ratio_number, 100) if (value_ and value__) else 1)), pod_gpu_core_number))))
+
+
+def _plain_4b2017(s: Any) -> Any:
+    return ((not (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu')))) and (not (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp')))) and (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))))
+
+
+def _sgpu_pod_6f575d(s: Any) -> Any:
+    pod_ = s.pod
+    template_ = s.template
+    schedulerName = get(pod_, 'spec', 'schedulerName')
+    schedulerName_ = (schedulerName if (schedulerName is not None) else get(template_, 'scheduler'))
+    return (lt(0, whole(s.pod_sum('metax-tech.com/sgpu'))) and (((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) or equal(schedulerName_, 'koord-scheduler')) and (not ((s.pod_sum('metax-tech.com/vcore') is not None) or (s.pod_sum('metax-tech.com/vmemory') is not None) or equal(schedulerName_, 'hami-scheduler'))))
+
+
+def _wrapped_8f4f47(s: Any) -> Any:
+    return (lt(0, whole(s.pod_sum('koordinator.sh/gpu'))) and (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-core'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) or (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp')))))
+
+
+def _hooks_f1ad4d(s: Any) -> Any:
+    pod_ = s.pod
+    return any(((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) and ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None))) for c in items(get(pod_, 'spec', 'containers')))
+
+
+def _alike_49de52(s: Any) -> Any:
+    pod_ = s.pod
+    spec = get(pod_, 'spec')
+    return all(((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or equal(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared'))), 1000000000)) for c in [*items(get(spec, 'initContainers')), *items(get(spec, 'containers'))])
+
+
+def _metax_node_c0b944(s: Any) -> Any:
+    pod_ = s.pod
+    spec = get(pod_, 'spec')
+    return (equal(get(spec, 'nodeSelector', 'node.koordinator.sh/gpu-vendor'), 'metax') or any(any((equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') and equal(get(e, 'operator'), 'In') and all(equal(v, 'metax') for v in items(get(e, 'values')))) for e in items(get(term, 'matchExpressions'))) for term in items(get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))
+
+
+def _asks_devices_a0f651(s: Any) -> Any:
+    return (((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) or (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu'))) or (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp'))) or (s.pod_sum('koordinator.sh/rdma') is not None) or (s.pod_sum('koordinator.sh/fpga') is not None))
+
+
+def KM006(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('koordinator.sh/gpu-memory')
+    v2 = quantity((v1 if (v1 is not None) else requests.get('koordinator.sh/gpu-memory')))
+    if lt(0, v2):
+        if (lt(v2, 1048576000000000) or (lt(1000000000, quantity((limits.get('koordinator.sh/gpu.shared') if (limits.get('koordinator.sh/gpu.shared') is not None) else requests.get('koordinator.sh/gpu.shared')))) and lt(div(whole(v2), whole(quantity((limits.get('koordinator.sh/gpu.shared') if (limits.get('koordinator.sh/gpu.shared') is not None) else requests.get('koordinator.sh/gpu.shared'))))), 1048576))):
+            return True
+    return False
+
+
+def KM007(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))):
+        if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))):
+            for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))]][:1]:
+                for other in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))]][:1]:
+                    if s.once(_plain_4b2017):
+                        if (not s.once(_accepted_1b9a7f)):
+                            if (not s.once(_hooked_old_1b45bb)):
+                                if (not s.once(_hooked_64ef45)):
+                                    return True
+    return False
+
+
+def KM008(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory')))):
+            if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                    if s.once(_plain_4b2017):
+                        if (not s.once(_accepted_1b9a7f)):
+                            if (not s.once(_hooked_old_1b45bb)):
+                                if (not s.once(_hooked_64ef45)):
+                                    return True
+    return False
+
+
+def KM009(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if lt(0, whole(s.pod_sum('koordinator.sh/gpu-core'))):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared')))):
+            if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory')))):
+                if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                    for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-core'))))]][:1]:
+                        if s.once(_plain_4b2017):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if (not s.once(_hooked_old_1b45bb)):
+                                    if (not s.once(_hooked_64ef45)):
+                                        return True
+    return False
+
+
+def KM010(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-core')))):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):
+            for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                if s.once(_sgpu_pod_6f575d):
+                    if (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                        return True
+    return False
+
+
+def KM011(s: Any, p: Any) -> bool:
+    spec = s.spec
+    v1 = whole(s.pod_sum('koordinator.sh/gpu.shared'))
+    if lt(0, v1):
+        v2 = whole(s.pod_sum('koordinator.sh/gpu-core'))
+        if lt(0, v2):
+            for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-core'))))]][:1]:
+                for other in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                    if s.once(_plain_4b2017):
+                        if (not equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))))):
+                            if (not (lt(1, v1) and s.once(_sgpu_pod_6f575d))):
+                                if (lt(0, mod(v2, v1)) or lt(100, div(v2, v1)) or lt(mul(100, v1), v2)):
+                                    if (not s.once(_accepted_1b9a7f)):
+                                        if (not s.once(_hooked_old_1b45bb)):
+                                            if (not s.once(_hooked_64ef45)):
+                                                return True
+    return False
+
+
+def KM012(s: Any, p: Any) -> bool:
+    spec = s.spec
+    v1 = whole(s.pod_sum('koordinator.sh/gpu.shared'))
+    if lt(0, v1):
+        v2 = whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))
+        if lt(0, v2):
+            if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory')))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))]][:1]:
+                    for other in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                        if s.once(_plain_4b2017):
+                            if (not (lt(1, v1) and s.once(_sgpu_pod_6f575d))):
+                                if (lt(0, mod(v2, v1)) or lt(mul(100, v1), v2)):
+                                    if (not s.once(_accepted_1b9a7f)):
+                                        if (not s.once(_hooked_old_1b45bb)):
+                                            if (not s.once(_hooked_64ef45)):
+                                                return True
+    return False
+
+
+def KM014(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    for k in items(('nvidia.com/gpu', 'amd.com/gpu', 'dcu.com/gpu')):
+        for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', k) if (get(each, 'resources', 'limits', k) is not None) else get(each, 'resources', 'requests', k))))]][:1]:
+            for other in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (((k == 'dcu.com/gpu') and lt(0, quantity((get(c, 'resources', 'limits', 'amd.com/gpu') if (get(c, 'resources', 'limits', 'amd.com/gpu') is not None) else get(c, 'resources', 'requests', 'amd.com/gpu'))))) or ((not (k == 'nvidia.com/gpu')) and lt(0, quantity((get(c, 'resources', 'limits', 'nvidia.com/gpu') if (get(c, 'resources', 'limits', 'nvidia.com/gpu') is not None) else get(c, 'resources', 'requests', 'nvidia.com/gpu'))))) or (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp'))))) or (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))))]][:1]:
+                v1 = spec.get('schedulerName')
+                if (((v1 if (v1 is not None) else get(template_, 'scheduler')) == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
+                    return True
+    return False
+
+
+def KM015(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu'))))]][:1]:
+                    if s.once(_wrapped_8f4f47):
+                        if (not s.once(_accepted_1b9a7f)):
+                            if (s.once(_hooked_old_1b45bb) or s.once(_hooked_64ef45)):
+                                return True
+    return False
+
+
+def KM105(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu'))))]][:1]:
+                    for other in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None) or (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp'))))))]][:1]:
+                        if s.once(_wrapped_8f4f47):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if (not s.once(_hooked_old_1b45bb)):
+                                    if (not s.once(_hooked_64ef45)):
+                                        return True
+    return False
+
+
+def KM104(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for k in items(('koordinator.sh/rdma', 'koordinator.sh/fpga')):
+        v1 = whole(s.pod_sum(k))
+        if lt(100, v1):
+            if lt(0, mod(v1, 100)):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', k) if (get(each, 'resources', 'limits', k) is not None) else get(each, 'resources', 'requests', k))))]][:1]:
+                    return True
+    return False
+
+
+def KM106(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[c for c in items(spec.get('containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None))) and (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)))]][:1]:
+                    if s.once(_hooks_f1ad4d):
+                        if (not s.once(_wrapped_8f4f47)):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if s.once(_hooked_old_1b45bb):
+                                    return True
+    return False
+
+
+def KM055(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[c for c in items(spec.get('containers')) if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) and (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)))]][:1]:
+                    if s.once(_hooks_f1ad4d):
+                        if (not s.once(_wrapped_8f4f47)):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if (not s.once(_hooked_old_1b45bb)):
+                                    if s.once(_hooked_64ef45):
+                                        return True
+    return False
+
+
+def KM155(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[c for c in items(spec.get('containers')) if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) and (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)))]][:1]:
+                    if s.once(_hooks_f1ad4d):
+                        if (not s.once(_wrapped_8f4f47)):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if (not s.once(_hooked_old_1b45bb)):
+                                    if s.once(_hooked_64ef45):
+                                        return True
+    return False
+
+
+def KM107(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for who in [*[c for c in items(spec.get('containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None))) and (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)))]][:1]:
+        if s.once(_hooks_f1ad4d):
+            if s.once(_accepted_1b9a7f):
+                if (not s.once(_hooked_old_1b45bb)):
+                    if (not s.once(_hooked_64ef45)):
+                        return True
+    return False
+
+
+def KM061(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp')))))]][:1]:
+                    if (not s.once(_wrapped_8f4f47)):
+                        if (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp'))):
+                            v1 = spec.get('schedulerName')
+                            if (((v1 if (v1 is not None) else get(template_, 'scheduler')) == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
+                                if (not s.once(_accepted_1b9a7f)):
+                                    if (not s.once(_hooked_old_1b45bb)):
+                                        if (not s.once(_hooked_64ef45)):
+                                            return True
+    return False
+
+
+def KM016(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    v1 = spec.get('schedulerName')
+    if (not ((v1 if (v1 is not None) else get(template_, 'scheduler')) == 'hami-scheduler')):
+        if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
+            if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
+                if (not equal(whole(s.pod_sum('koordinator.sh/gpu.shared')), 1)):
+                    if lt(0, whole(s.pod_sum('metax-tech.com/sgpu'))):
+                        for who in [c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)]:
+                            v2 = get(who, 'resources')
+                            v3 = get(v2, 'limits', 'koordinator.sh/gpu.shared')
+                            v4 = quantity((v3 if (v3 is not None) else get(v2, 'requests', 'koordinator.sh/gpu.shared')))
+                            if (v4 is not None):
+                                if ((not equal(whole(v4), 1)) or (s.once(_alike_49de52) and (any((not equal(get(one, 'name'), get(who, 'name'))) for one in [each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]) and (not any(equal(get(one, 'name'), get(who, 'name')) for one in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]))))):
+                                    return True
+    return False
+
+
+def KM017(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    limits = s.limits
+    requests = s.requests
+    v1 = spec.get('schedulerName')
+    v2 = (v1 if (v1 is not None) else get(template_, 'scheduler'))
+    if (not (v2 == 'hami-scheduler')):
+        v3 = limits.get('metax-tech.com/sgpu')
+        if lt(1000000000, quantity((v3 if (v3 is not None) else requests.get('metax-tech.com/sgpu')))):
+            if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
+                if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
+                    v4 = s.pod_sum('koordinator.sh/gpu.shared')
+                    if (not lt(1, whole(v4))):
+                        if ((v2 == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (v4 is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
+                            return True
+    return False
+
+
+def KM018(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not (s.pod_sum('koordinator.sh/gpu') is not None)):
+        if (not (s.pod_sum('koordinator.sh/gpu.shared') is not None)):
+            if (not (s.pod_sum('koordinator.sh/gpu-core') is not None)):
+                if (not (s.pod_sum('koordinator.sh/gpu-memory') is not None)):
+                    if (not (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+                        for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                            if s.once(_sgpu_pod_6f575d):
+                                return True
+    return False
+
+
+def KM118(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not (s.pod_sum('koordinator.sh/gpu.shared') is not None)):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):
+            if (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-core')))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                    if (lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                        if s.once(_sgpu_pod_6f575d):
+                            return True
+    return False
+
+
+def KM119(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    annotations = s.annotations
+    v1 = spec.get('schedulerName')
+    if (not ((v1 if (v1 is not None) else get(template_, 'scheduler')) == 'hami-scheduler')):
+        if (not (s.pod_sum('metax-tech.com/sgpu') is not None)):
+            if (not (s.pod_sum('metax-tech.com/gpu') is not None)):
+                if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
+                    if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
+                        if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+                            if (not lt(0, s.pod_sum('amd.com/gpu'))):
+                                if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                                    if (not lt(0, s.pod_sum('huawei.com/npu-core'))):
+                                        if (not lt(0, s.pod_sum('huawei.com/npu-cpu'))):
+                                            if (not lt(0, s.pod_sum('huawei.com/npu-dvpp'))):
+                                                for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
+                                                    if ((annotations.get('metax-tech.com/sgpu-qos-policy') is not None) or s.once(_metax_node_c0b944)):
+                                                        return True
+    return False
+
+
+def KM019(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    v1 = spec.get('schedulerName')
+    v2 = (v1 if (v1 is not None) else get(template_, 'scheduler'))
+    if (not (v2 == 'hami-scheduler')):
+        if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
+            if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
+                v3 = s.pod_sum('koordinator.sh/gpu.shared')
+                if (not lt(1, whole(v3))):
+                    for who in [c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(c, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(c, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(c, 'resources', 'requests', 'metax-tech.com/sgpu'))))]:
+                        v4 = [each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]
+                        for one in v4:
+                            if (not equal(get(one, 'name'), get(who, 'name'))):
+                                for one in [*v4][:1]:
+                                    if equal(get(one, 'name'), get(who, 'name')):
+                                        break
+                                else:
+                                    if ((v2 == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (v3 is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
+                                        return True
+                                break
+    return False
+
+
+def KM020(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('metax-tech.com/sgpu-qos-policy')
+    if (type(v1) is str):
+        if (not (v1 in ('fixed-share', 'best-effort', 'burst-share'))):
+            return True
+    return False
+
+
+def KM021(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    object_ = s.object
+    spec = s.spec
+    for part in items(get(pod_, 'metadata')):
+        if (get(part, 'metax-tech.com/sgpu-qos-policy') is not None):
+            break
+    else:
+        for part in items(get(object_, 'metadata')):
+            if (get(part, 'metax-tech.com/sgpu-qos-policy') is not None):
+                break
+        else:
+            for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                if s.once(_sgpu_pod_6f575d):
+                    return True
+    return False
+
+
+def KM122(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for k in items(('metax-tech.com/sgpu-qos-policy', 'scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+        if (get(object_, 'metadata', 'annotations', k) is not None):
+            if (not (get((get(object_, 'spec', 'jobTemplate', 'spec', 'template', 'metadata') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec', 'template', 'metadata')), 'annotations', k) is not None)):
+                for task in items(get(object_, 'spec', 'tasks')):
+                    if (get(task, 'template', 'metadata', 'annotations', k) is not None):
+                        break
+                else:
+                    return True
+    return False
+
+
+def KM123(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for k in items(('metax-tech.com/sgpu-qos-policy', 'scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+        v1 = get(object_, 'spec', 'jobTemplate')
+        if (get(v1, 'metadata', 'annotations', k) is not None):
+            if (not (get(v1, 'spec', 'template', 'metadata', 'annotations', k) is not None)):
+                return True
+    return False
+
+
+def KM124(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(('metax-tech.com/sgpu-qos-policy', 'scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+        v1 = get(pod_, 'metadata')
+        if (get(v1, 'labels', k) is not None):
+            if (not (get(v1, 'annotations', k) is not None)):
+                return True
+    return False
+
+
+def KM023(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('metax-tech.com/sgpu-qos-policy') is not None):
+        if (not (s.pod_sum('metax-tech.com/sgpu') is not None)):
+            if (not (s.pod_sum('koordinator.sh/gpu') is not None)):
+                if (not (s.pod_sum('koordinator.sh/gpu.shared') is not None)):
+                    if (not (s.pod_sum('koordinator.sh/gpu-core') is not None)):
+                        if (not (s.pod_sum('koordinator.sh/gpu-memory') is not None)):
+                            if (not (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+                                return True
+    return False
+
+
+def KM026(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for k in items(('kubernetes.io/gpu', 'kubernetes.io/gpu-core', 'kubernetes.io/gpu-memory', 'kubernetes.io/gpu-memory-ratio', 'kubernetes.io/rdma', 'kubernetes.io/fpga')):
+        v1 = get(self_, 'resources')
+        v2 = get(v1, 'limits', k)
+        if ((v2 if (v2 is not None) else get(v1, 'requests', k)) is not None):
+            return True
+    return False
+
+
+def KM028(s: Any, p: Any) -> bool:
+    object_ = s.object
+    pod_ = s.pod
+    if (not (get(object_, 'metadata', 'uid') is not None)):
+        for k in items(('scheduling.koordinator.sh/device-allocated', 'metax-tech.com/gpu-devices-allocated', 'scheduling.koordinator.sh/bind-timestamp', 'scheduling.koordinator.sh/gpu-minors', 'hami.io/vgpu-node')):
+            v1 = get(pod_, 'metadata')
+            v2 = get(v1, 'annotations', k)
+            if ((v2 if (v2 is not None) else get(v1, 'labels', k)) is not None):
+                if (not ((k == 'scheduling.koordinator.sh/device-allocated') and ((type(v2) is str) and (not (trim(v2) == 'null')) and ((not (type(s.parsed(v2, 'json')) is dict)) or any(((listed is not None) and ((not (type(listed) is list)) or any(((not (type(one) is dict)) or ((get(one, 'minor') is not None) and (not is_type(get(one, 'minor'), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items(get(one, 'resources')))) for one in items(listed)))) for listed in items(s.parsed(v2, 'json'))))))):
+                    return True
+    return False
+
+
+def KM128(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('scheduling.koordinator.sh/device-allocated')
+    if (type(v1) is str):
+        if (not (trim(v1) == 'null')):
+            v2 = s.parsed(v1, 'json')
+            if ((not (type(v2) is dict)) or any(((listed is not None) and ((not (type(listed) is list)) or any(((not (type(one) is dict)) or ((get(one, 'minor') is not None) and (not is_type(get(one, 'minor'), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items(get(one, 'resources')))) for one in items(listed)))) for listed in items(v2))):
+                return True
+    return False
 
 
 def KM032(s: Any, p: Any) -> bool:
@@ -15,4 +555,573 @@ def KM032(s: Any, p: Any) -> bool:
             if (v1 is not None):
                 if (not matches(v1, '[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])')):
                     return True
+    return False
+
+
+def KM033(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for device in items(get(object_, 'spec', 'devices')):
+        for condition in items(get(device, 'conditions')):
+            if (type(condition) is dict):
+                if (not (get(condition, 'type') is not None)):
+                    return True
+    for device in items(get(object_, 'spec', 'devices')):
+        for condition in items(get(device, 'conditions')):
+            if (type(condition) is dict):
+                if (not (get(condition, 'status') is not None)):
+                    return True
+    for device in items(get(object_, 'spec', 'devices')):
+        for condition in items(get(device, 'conditions')):
+            if (type(condition) is dict):
+                if (not (get(condition, 'reason') is not None)):
+                    return True
+    for device in items(get(object_, 'spec', 'devices')):
+        for condition in items(get(device, 'conditions')):
+            if (type(condition) is dict):
+                if (not (get(condition, 'message') is not None)):
+                    return True
+    for device in items(get(object_, 'spec', 'devices')):
+        for condition in items(get(device, 'conditions')):
+            if (type(condition) is dict):
+                if (not (get(condition, 'lastTransitionTime') is not None)):
+                    return True
+    return False
+
+
+def KM133(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for device in items(get(object_, 'spec', 'devices')):
+        for condition in items(get(device, 'conditions')):
+            v1 = get(condition, 'status')
+            if (v1 is not None):
+                if (not (v1 in ('True', 'False', 'Unknown'))):
+                    return True
+    return False
+
+
+def KM134(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for device in items(get(object_, 'spec', 'devices')):
+        for condition in items(get(device, 'conditions')):
+            v1 = get(condition, 'reason')
+            if (v1 is not None):
+                if (lt(1024, size(v1)) or (not matches(v1, '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?'))):
+                    return True
+    return False
+
+
+def KM034(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for parent in items(('spec', 'status')):
+        if (get(object_, parent, 'conditions') is not None):
+            return True
+    return False
+
+
+def KM035(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for device in items(get(object_, 'spec', 'devices')):
+        if (type(device) is dict):
+            if (not (get(device, 'minor') is not None)):
+                return True
+    return False
+
+
+def KM135(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for device_key, device in pairs(get(object_, 'spec', 'devices')):
+        for k in items(('minor', 'id')):
+            v1 = get(device, k)
+            if (v1 is not None):
+                if (not (v1 == '')):
+                    for other_key, other in pairs(get(object_, 'spec', 'devices')):
+                        if (equal(get(other, 'type'), get(device, 'type')) and equal(get(other, k), v1) and lt(integer(other_key), integer(device_key))):
+                            return True
+                            break
+    return False
+
+
+def KM036(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for device in items(get(object_, 'spec', 'devices')):
+        if (type(device) is dict):
+            v1 = get(device, 'health')
+            if ((not (v1 is not None)) or (v1 is False)):
+                for c in items(get(device, 'conditions')):
+                    if ((get(c, 'type') == 'Healthy') and (get(c, 'status') == 'True')):
+                        return True
+                        break
+    return False
+
+
+def KM037(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for device in items(get(object_, 'spec', 'devices')):
+        v1 = get(device, 'topology')
+        if (type(v1) is dict):
+            if (not (get(v1, 'socketID') is not None)):
+                return True
+    for device in items(get(object_, 'spec', 'devices')):
+        v2 = get(device, 'topology')
+        if (type(v2) is dict):
+            if (not (get(v2, 'nodeID') is not None)):
+                return True
+    for device in items(get(object_, 'spec', 'devices')):
+        v3 = get(device, 'topology')
+        if (type(v3) is dict):
+            if (not (get(v3, 'pcieID') is not None)):
+                return True
+    return False
+
+
+def KM137(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for device in items(get(object_, 'spec', 'devices')):
+        for k in items(('busID', 'pcieID')):
+            if is_type(get(device, 'topology', k), 'number'):
+                return True
+    return False
+
+
+def KM038(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for device in items(get(object_, 'spec', 'devices')):
+        if (get(device, 'type') == 'gpu'):
+            for k in items(('koordinator.sh/gpu-core', 'koordinator.sh/gpu-memory-ratio')):
+                v1 = get(device, 'resources', k)
+                if ((v1 is not None) or (get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor') == 'metax')):
+                    if (not equal(quantity(v1), 100000000000)):
+                        return True
+    return False
+
+
+def KM138(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for device in items(get(object_, 'spec', 'devices')):
+        if (get(device, 'type') == 'gpu'):
+            v1 = get(device, 'resources', 'koordinator.sh/gpu-memory')
+            if ((v1 is not None) or (get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor') == 'metax')):
+                if (not lt(0, quantity(v1))):
+                    return True
+    return False
+
+
+def KM039(s: Any, p: Any) -> bool:
+    object_ = s.object
+    if (get(object_, 'metadata', 'namespace') is not None):
+        return True
+    return False
+
+
+def KM040(s: Any, p: Any) -> bool:
+    object_ = s.object
+    v1 = get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor')
+    if (not (v1 == 'metax')):
+        if (lower(v1) == 'metax'):
+            return True
+    return False
+
+
+def KM140(s: Any, p: Any) -> bool:
+    object_ = s.object
+    v1 = get(object_, 'metadata', 'labels')
+    if (not (get(v1, 'node.koordinator.sh/gpu-vendor') is not None)):
+        if matches(lower(get(v1, 'node.koordinator.sh/gpu-model')), '(.*metax.*|c500.*)'):
+            return True
+    return False
+
+
+def KM041(s: Any, p: Any) -> bool:
+    object_ = s.object
+    v1 = get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-partition-policy')
+    if (v1 is not None):
+        if (not (v1 in ('Honor', 'Prefer'))):
+            return True
+    return False
+
+
+def KM141(s: Any, p: Any) -> bool:
+    object_ = s.object
+    v1 = get(object_, 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partitions')
+    if (type(v1) is str):
+        if (not (type(s.parsed(v1, 'json')) is dict)):
+            return True
+    return False
+
+
+def KM042(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for amount_key, amount in pairs(get(object_, 'status', 'allocatable')):
+        if matches(amount_key, '(koordinator\\.sh/gpu.*|metax-tech\\.com/.*)'):
+            if lt(quantity(get(object_, 'status', 'capacity', amount_key)), quantity(amount)):
+                return True
+    return False
+
+
+def KM142(s: Any, p: Any) -> bool:
+    object_ = s.object
+    v1 = get(object_, 'status')
+    v2 = get(v1, 'capacity')
+    if (type(v2) is dict):
+        for amount_key, amount in pairs(get(v1, 'allocatable')):
+            if (not (get(v2, amount_key) is not None)):
+                if matches(amount_key, '(koordinator\\.sh/gpu.*|metax-tech\\.com/.*)'):
+                    return True
+    return False
+
+
+def KM143(s: Any, p: Any) -> bool:
+    object_ = s.object
+    v1 = get(object_, 'status')
+    v2 = get(v1, 'allocatable')
+    if (type(v2) is dict):
+        for amount_key, amount in pairs(get(v1, 'capacity')):
+            if (not (get(v2, amount_key) is not None)):
+                if matches(amount_key, '(koordinator\\.sh/gpu.*|metax-tech\\.com/.*)'):
+                    if lt(0, quantity(amount)):
+                        return True
+    return False
+
+
+def KM043(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for k in items(('koordinator.sh/gpu-core', 'koordinator.sh/gpu.shared', 'koordinator.sh/gpu-memory-ratio')):
+        v1 = get(object_, 'status', 'capacity')
+        v2 = whole(quantity(get(v1, k)))
+        if (lt(0, mod(v2, 100)) or ((v2 is not None) and equal(mod(whole(quantity(get(v1, 'koordinator.sh/gpu-core'))), 100), 0) and (not equal(v2, whole(quantity(get(v1, 'koordinator.sh/gpu-core'))))))):
+            return True
+    return False
+
+
+def KM144(s: Any, p: Any) -> bool:
+    object_ = s.object
+    v1 = whole(quantity(get(object_, 'status', 'capacity', 'koordinator.sh/gpu-core')))
+    if equal(mod(v1, 100), 0):
+        v2 = s.find('Device', get(object_, 'metadata', 'name'), None)
+        if (type(v2) is dict):
+            if (not equal(v1, mul(100, size([d for d in items(get(v2, 'spec', 'devices')) if ((get(d, 'type') == 'gpu') and (get(d, 'health') is True))])))):
+                return True
+    return False
+
+
+def KM044(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for parent in items(('capacity', 'allocatable')):
+        if ((parent == 'capacity') or (not (get(object_, 'status', 'capacity', 'metax-tech.com/sgpu') is not None))):
+            v1 = get(object_, 'status', parent)
+            v2 = whole(quantity(get(v1, 'koordinator.sh/gpu-core')))
+            v3 = (v2 if (v2 is not None) else (whole(quantity(get(v1, 'koordinator.sh/gpu.shared'))) if (whole(quantity(get(v1, 'koordinator.sh/gpu.shared'))) is not None) else whole(quantity(get(v1, 'koordinator.sh/gpu-memory-ratio')))))
+            if le(100, v3):
+                if lt(mul(div(v3, 100), 16), whole(quantity(get(v1, 'metax-tech.com/sgpu')))):
+                    return True
+    return False
+
+
+def KM045(s: Any, p: Any) -> bool:
+    object_ = s.object
+    v1 = get(object_, 'status')
+    v2 = get(v1, 'capacity')
+    if ((get(v2, 'metax-tech.com/sgpu') is not None) or (get(v1, 'allocatable', 'metax-tech.com/sgpu') is not None) or (get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor') == 'metax')):
+        for parent in items(('capacity', 'allocatable')):
+            if ((parent == 'capacity') or (not (get(v2, 'koordinator.sh/gpu') is not None))):
+                if lt(0, quantity(get(v1, parent, 'koordinator.sh/gpu'))):
+                    return True
+    return False
+
+
+def KM047(s: Any, p: Any) -> bool:
+    object_ = s.object
+    v1 = get(object_, 'data')
+    if (type(v1) is dict):
+        if (not (get(v1, 'version') is not None)):
+            return True
+    v2 = get(object_, 'data')
+    if (type(v2) is dict):
+        if (not (get(v2, 'cluster-config') is not None)):
+            return True
+    v3 = get(object_, 'data')
+    if (type(v3) is dict):
+        if (not (get(v3, 'nodes-config') is not None)):
+            return True
+    return False
+
+
+def KM147(s: Any, p: Any) -> bool:
+    object_ = s.object
+    v1 = get(object_, 'data', 'version')
+    if (type(v1) is str):
+        if (not (trim(v1) == 'v1')):
+            return True
+    return False
+
+
+def KM049(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for k in items(('cluster-config', 'nodes-config')):
+        v1 = get(object_, 'data', k)
+        if (type(v1) is str):
+            if (not ((type(s.parsed(v1, 'yaml')) is dict) if (k == 'cluster-config') else ((trim(v1) in ('', '[]', 'null')) or (type(s.parsed(v1, 'yaml')) is list)))):
+                return True
+    return False
+
+
+def KM149(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for entry in [*items(s.parsed(get(object_, 'data', 'nodes-config'), 'yaml')), *[s.parsed(get(object_, 'data', 'cluster-config'), 'yaml') for c in items((0,))]]:
+        v1 = get(entry, 'mode')
+        if (v1 is not None):
+            if (not (v1 in ('native', 'sgpu', 'shared', 'vgpu'))):
+                return True
+    return False
+
+
+def KM150(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for entry in items(s.parsed(get(object_, 'data', 'nodes-config'), 'yaml')):
+        if (not (get(entry, 'nodeName') is not None)):
+            return True
+    for entry in items(s.parsed(get(object_, 'data', 'nodes-config'), 'yaml')):
+        if (not (get(entry, 'mode') is not None)):
+            return True
+    return False
+
+
+def KM050(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+        for config in items(s.find_all('ConfigMap', 'metax-device-config')):
+            v1 = get(config, 'data')
+            v2 = s.parsed(get(v1, 'cluster-config'), 'yaml')
+            if (not (get(v2, 'mode') == 'sgpu')):
+                v3 = s.parsed(get(v1, 'nodes-config'), 'yaml')
+                for entry in items(v3):
+                    if (get(entry, 'mode') == 'sgpu'):
+                        break
+                else:
+                    if ((type(v2) is dict) or (type(v3) is list)):
+                        return True
+    return False
+
+
+def KM051(s: Any, p: Any) -> bool:
+    for deployment in items(s.find_all('Deployment', 'koord-scheduler')):
+        for box in items(get(deployment, 'spec', 'template', 'spec', 'containers')):
+            v1 = get(box, 'args')
+            if (v1 is not None):
+                if matches(get(box, 'image'), '.*koord-scheduler.*'):
+                    v2 = [*items(get(box, 'command')), *items(v1)]
+                    for word in v2:
+                        if (contains(word, '{{') or contains(word, '$(')):
+                            break
+                    else:
+                        for word in v2:
+                            if matches(word, '(.*[=,])?DevicePluginAdaption=true(,.*)?'):
+                                break
+                        else:
+                            if s.once(_sgpu_pod_6f575d):
+                                return True
+    return False
+
+
+def KM152(s: Any, p: Any) -> bool:
+    for release in items(s.find_all('HelmRelease', 'koordinator')):
+        v1 = get(release, 'spec')
+        if (not (get(v1, 'valuesFrom') is not None)):
+            if (get(v1, 'chart', 'spec', 'chart') == 'koordinator'):
+                if (not matches(get(v1, 'values', 'scheduler', 'featureGates'), '(.*,)? *DevicePluginAdaption=true *(,.*)?')):
+                    if s.once(_sgpu_pod_6f575d):
+                        return True
+    return False
+
+
+def KM052(s: Any, p: Any) -> bool:
+    for release in items(s.find_all('HelmRelease', 'koordinator')):
+        v1 = get(release, 'spec')
+        if (not (get(v1, 'valuesFrom') is not None)):
+            if (get(v1, 'chart', 'spec', 'chart') == 'koordinator'):
+                v2 = get(v1, 'values', 'featureGates')
+                if (not contains(v2, 'DevicePluginAdaption')):
+                    if (not matches(v2, '(.*,)? *EnableSyncGPUSharedResource=true *(,.*)?')):
+                        if s.once(_sgpu_pod_6f575d):
+                            return True
+    return False
+
+
+def KM053(s: Any, p: Any) -> bool:
+    for deployment in items(s.find_all('Deployment', 'koord-scheduler')):
+        for box in items(get(deployment, 'spec', 'template', 'spec', 'containers')):
+            if matches(get(box, 'image'), '(.*/)?koord-scheduler:v?(0|1\\.[0-7])(\\.[0-9]+)?([-+].*)?(@.*)?'):
+                if s.once(_sgpu_pod_6f575d):
+                    return True
+    return False
+
+
+def KM153(s: Any, p: Any) -> bool:
+    for release in items(s.find_all('HelmRelease', 'koordinator')):
+        v1 = get(release, 'spec', 'chart', 'spec')
+        if (get(v1, 'chart') == 'koordinator'):
+            v2 = version(get(v1, 'version'))
+            if (v2 is not None):
+                if lt(v2, version('1.8.0')):
+                    if s.once(_sgpu_pod_6f575d):
+                        return True
+    return False
+
+
+def KM154(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+        if s.once(_sgpu_pod_6f575d):
+            return True
+    return False
+
+
+def KM025(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    template_ = s.template
+    if (not (get(object_, 'kind') == 'Reservation')):
+        v1 = spec.get('schedulerName')
+        v2 = (v1 if (v1 is not None) else get(template_, 'scheduler'))
+        if (not (v2 == 'hami-scheduler')):
+            if (not contains(v2, 'koord')):
+                if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
+                    if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
+                        for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
+                            if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+                                return True
+    return False
+
+
+def KM029(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(('scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+        v1 = get(pod_, 'metadata', 'annotations', k)
+        if (type(v1) is str):
+            if (not (trim(v1) == 'null')):
+                if s.once(_asks_devices_a0f651):
+                    v2 = s.parsed(v1, 'json')
+                    if ((not (type(v2) is dict)) or ((k == 'scheduling.koordinator.sh/device-allocate-hint') and any(((not (type(hint) is dict)) or ((get(hint, 'selector') is not None) and ((not (type(get(hint, 'selector')) is dict)) or any(((not (get(e, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal((get(e, 'operator') in ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or ((get(hint, 'vfSelector') is not None) and ((not (type(get(hint, 'vfSelector')) is dict)) or any(((not (get(e, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal((get(e, 'operator') in ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for hint in items(v2)))):
+                        return True
+    return False
+
+
+def KM129(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(('scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+        v1 = get(pod_, 'metadata', 'annotations', k)
+        if (type(v1) is str):
+            if (not (trim(v1) == 'null')):
+                if (not s.once(_asks_devices_a0f651)):
+                    v2 = s.parsed(v1, 'json')
+                    if ((not (type(v2) is dict)) or ((k == 'scheduling.koordinator.sh/device-allocate-hint') and any(((not (type(hint) is dict)) or ((get(hint, 'selector') is not None) and ((not (type(get(hint, 'selector')) is dict)) or any(((not (get(e, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal((get(e, 'operator') in ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or ((get(hint, 'vfSelector') is not None) and ((not (type(get(hint, 'vfSelector')) is dict)) or any(((not (get(e, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal((get(e, 'operator') in ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for hint in items(v2)))):
+                        return True
+    return False
+
+
+def KM030(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    for hint in items(s.parsed(annotations.get('scheduling.koordinator.sh/device-allocate-hint'), 'json')):
+        v1 = get(hint, 'allocateStrategy')
+        if (v1 is not None):
+            if (not (v1 in ('ApplyForAll', 'RequestsAsCount', ''))):
+                return True
+    return False
+
+
+def KM130(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    for hint in items(s.parsed(annotations.get('scheduling.koordinator.sh/device-allocate-hint'), 'json')):
+        v1 = get(hint, 'requiredTopologyScope')
+        if (v1 is not None):
+            if (not (v1 in ('Device', 'PCIe', 'NUMANode', 'Node', ''))):
+                return True
+    return False
+
+
+def KM131(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    for hint in items(s.parsed(annotations.get('scheduling.koordinator.sh/device-allocate-hint'), 'json')):
+        v1 = get(hint, 'exclusivePolicy')
+        if (v1 is not None):
+            if (not (v1 in ('DeviceLevel', 'PCIeLevel', ''))):
+                return True
+    return False
+
+
+def KM132(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = get(s.parsed(annotations.get('scheduling.koordinator.sh/device-joint-allocate'), 'json'), 'requiredScope')
+    if (v1 is not None):
+        if (not (v1 in ('SamePCIe', ''))):
+            return True
+    return False
+
+
+def KM136(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = get(s.parsed(annotations.get('scheduling.koordinator.sh/gpu-partition-spec'), 'json'), 'allocatePolicy')
+    if (v1 is not None):
+        if (not (v1 in ('Restricted', 'BestEffort', ''))):
+            return True
+    return False
+
+
+def KM031(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = get(s.parsed(annotations.get('scheduling.koordinator.sh/device-allocate-hint'), 'json'), 'gpu', 'requiredTopologyScope')
+    if (type(v1) is str):
+        if (not (v1 == '')):
+            if s.once(_accepted_1b9a7f):
+                v2 = s.pod_sum('koordinator.sh/gpu.shared')
+                v3 = whole(v2)
+                if ((lt(1, v3) and (lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), mul(100, v3)))) or (((lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu'))) or ((s.pod_sum('koordinator.sh/gpu') is not None) or (v2 is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))) and (v1 == 'Device'))):
+                    return True
+    return False
+
+
+def KM056(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for k in items(('metax-tech.com/vcore', 'metax-tech.com/vmemory')):
+        v1 = get(self_, 'resources')
+        v2 = get(v1, 'limits', k)
+        if ((v2 if (v2 is not None) else get(v1, 'requests', k)) is not None):
+            if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+                return True
+    return False
+
+
+def KM059(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for amount_key, amount in pairs(get(object_, 'spec', 'hard')):
+        if matches(amount_key, '(limits\\.)?(koordinator\\.sh|metax-tech\\.com)/.*'):
+            return True
+    return False
+
+
+def KM060(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for amount_key, amount in pairs(get(object_, 'spec', 'min')):
+        if lt(quantity(get(object_, 'spec', 'max', amount_key)), quantity(amount)):
+            return True
+    return False
+
+
+def KM160(s: Any, p: Any) -> bool:
+    object_ = s.object
+    v1 = get(object_, 'spec')
+    v2 = get(v1, 'max')
+    if (type(v2) is dict):
+        for amount_key, amount in pairs(get(v1, 'min')):
+            if (not (get(v2, amount_key) is not None)):
+                return True
+    return False
+
+
+def KM062(s: Any, p: Any) -> bool:
+    labels = s.labels
+    v1 = labels.get('koordinator.sh/gpu-isolation-provider')
+    if (type(v1) is str):
+        if ((not (v1 == 'HAMi-core')) or lt(0, whole(s.pod_sum('metax-tech.com/sgpu')))):
+            return True
     return False

@@ -4,18 +4,30 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    add, div, equal, flatten, get, integer, is_type, items, largest, le, lt, matches, member, mod, pairs, pod_sum,
-    quantity, size, split, version, whole,
+    add, div, equal, flatten, get, integer, is_type, items, largest, le, located, lt, matches, member, mod, pairs,
+    pod_sum, quantity, size, split, version, whole,
 )
 
 
+def _in_bytes_8a7379(s: Any) -> Any:
+    self_ = s.value
+    resources = get(self_, 'resources')
+    qgpu_memory = get(resources, 'limits', 'tke.cloud.tencent.com/qgpu-memory')
+    qgpu_memory_ = (qgpu_memory if (qgpu_memory is not None) else get(resources, 'requests', 'tke.cloud.tencent.com/qgpu-memory'))
+    qgpu_memory_nanos = quantity(qgpu_memory_)
+    return ((matches(qgpu_memory_, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, qgpu_memory_nanos)) or le(1048576, whole(qgpu_memory_nanos)))
+
+
+def _node_of_qgpu_60ffdb(s: Any) -> Any:
+    self_ = s.value
+    object_ = s.object
+    status = get(self_, 'status')
+    template = get(self_, 'spec', 'template')
+    return (any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable')))
+
+
 def QG003(s: Any, p: Any) -> bool:
-    limits = s.limits
-    requests = s.requests
-    v1 = limits.get('tke.cloud.tencent.com/qgpu-memory')
-    v2 = (v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory'))
-    v3 = quantity(v2)
-    if (le(1048576, whole(v3)) or (matches(v2, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, v3))):
+    if s.once(_in_bytes_8a7379):
         return True
     return False
 
@@ -152,54 +164,44 @@ def QG011(s: Any, p: Any) -> bool:
     requests = s.requests
     if (not (annotations.get('tke.cloud.tencent.com/app-class') is not None)):
         v1 = limits.get('tke.cloud.tencent.com/qgpu-memory')
-        v2 = (v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory'))
-        v3 = quantity(v2)
-        v4 = lt(0, v3)
-        if v4:
-            v5 = limits.get('tke.cloud.tencent.com/qgpu-core')
-            v6 = whole(quantity((v5 if (v5 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
-            if le(100, v6):
-                if (not le(1048576, whole(v3))):
-                    if equal(mod(v6, 100), 0):
-                        if (not (matches(v2, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and v4)):
-                            return True
+        if lt(0, quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))):
+            v2 = limits.get('tke.cloud.tencent.com/qgpu-core')
+            v3 = whole(quantity((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+            if le(100, v3):
+                if (not s.once(_in_bytes_8a7379)):
+                    if equal(mod(v3, 100), 0):
+                        return True
     return False
 
 
 def QG048(s: Any, p: Any) -> bool:
     limits = s.limits
     requests = s.requests
-    v1 = limits.get('tke.cloud.tencent.com/qgpu-memory')
-    v2 = (v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory'))
-    v3 = quantity(v2)
-    v4 = whole(v3)
-    if (not le(1048576, v4)):
-        v5 = limits.get('tke.cloud.tencent.com/qgpu-core')
-        if (not le(100, whole(quantity((v5 if (v5 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))))):
-            if lt(integer(get(FACTS['qgpu-cards'], 'largestMemory')), v4):
-                if (not (matches(v2, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, v3))):
-                    return True
+    if (not s.once(_in_bytes_8a7379)):
+        v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+        if (not le(100, whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))))):
+            v2 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+            if lt(integer(get(FACTS['qgpu-cards'], 'largestMemory')), whole(quantity((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory'))))):
+                return True
     return False
 
 
 def QG018(s: Any, p: Any) -> bool:
     limits = s.limits
     requests = s.requests
-    pod_ = s.pod
     v1 = limits.get('nvidia.com/gpu')
     if lt(0, quantity((v1 if (v1 is not None) else requests.get('nvidia.com/gpu')))):
-        if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+        if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
             return True
     return False
 
 
 def QG019(s: Any, p: Any) -> bool:
     self_ = s.value
-    pod_ = s.pod
     for asked_key, asked in [*pairs(get(self_, 'resources', 'limits')), *[(r_key, r) for r_key, r in pairs(get(self_, 'resources', 'requests')) if (not member(r_key, get(self_, 'resources', 'limits')))]]:
         if matches(asked_key, '(tencent.com/vcuda-(core|memory)|koordinator.sh/gpu.*|metax-tech.com/.*|elasticgpu.(com|io)/.*|huawei.com/(npu|Ascend).*|cambricon.com/.*|(amd|dcu).com/gpu)'):
             if lt(0, quantity(asked)):
-                if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+                if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
                     return True
     return False
 
@@ -247,14 +249,13 @@ def QG023(s: Any, p: Any) -> bool:
 def QG025(s: Any, p: Any) -> bool:
     self_ = s.value
     object_ = s.object
-    v1 = get(self_, 'status')
-    if (member('tke.cloud.tencent.com/qgpu-core', get(v1, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(v1, 'allocatable')) or any((v_key in ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_key, v in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))])):
+    if s.once(_node_of_qgpu_60ffdb):
         for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
             if member(driver_key, get(FACTS['qgpu-drivers'], 'labels')):
                 if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
-                    v2 = get(split(driver, '.'), 0)
-                    if (not (get(FACTS['qgpu-drivers'], 'later', v2) is not None)):
-                        if (not (get(FACTS['qgpu-drivers'], 'branches', v2, 'maximum') is not None)):
+                    v1 = get(split(driver, '.'), 0)
+                    if (not (get(FACTS['qgpu-drivers'], 'later', v1) is not None)):
+                        if (not (get(FACTS['qgpu-drivers'], 'branches', v1, 'maximum') is not None)):
                             return True
     return False
 
@@ -262,14 +263,13 @@ def QG025(s: Any, p: Any) -> bool:
 def QG103(s: Any, p: Any) -> bool:
     self_ = s.value
     object_ = s.object
-    v1 = get(self_, 'status')
-    if (member('tke.cloud.tencent.com/qgpu-core', get(v1, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(v1, 'allocatable')) or any((v_key in ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_key, v in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))])):
+    if s.once(_node_of_qgpu_60ffdb):
         for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
             if member(driver_key, get(FACTS['qgpu-drivers'], 'labels')):
-                v2 = get(split(driver, '.'), 0)
-                if (get(FACTS['qgpu-drivers'], 'later', v2) is not None):
+                v1 = get(split(driver, '.'), 0)
+                if (get(FACTS['qgpu-drivers'], 'later', v1) is not None):
                     if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
-                        if (not (get(FACTS['qgpu-drivers'], 'branches', v2, 'maximum') is not None)):
+                        if (not (get(FACTS['qgpu-drivers'], 'branches', v1, 'maximum') is not None)):
                             return True
     return False
 
@@ -277,8 +277,7 @@ def QG103(s: Any, p: Any) -> bool:
 def QG026(s: Any, p: Any) -> bool:
     self_ = s.value
     object_ = s.object
-    v1 = get(self_, 'status')
-    if (member('tke.cloud.tencent.com/qgpu-core', get(v1, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(v1, 'allocatable')) or any((v_key in ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_key, v in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))])):
+    if s.once(_node_of_qgpu_60ffdb):
         for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
             if member(driver_key, get(FACTS['qgpu-drivers'], 'labels')):
                 if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
@@ -290,8 +289,7 @@ def QG026(s: Any, p: Any) -> bool:
 def QG104(s: Any, p: Any) -> bool:
     self_ = s.value
     object_ = s.object
-    v1 = get(self_, 'status')
-    if (member('tke.cloud.tencent.com/qgpu-core', get(v1, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(v1, 'allocatable')) or any((v_key in ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_key, v in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))])):
+    if s.once(_node_of_qgpu_60ffdb):
         for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
             if member(driver_key, get(FACTS['qgpu-drivers'], 'labels')):
                 if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
@@ -303,8 +301,7 @@ def QG104(s: Any, p: Any) -> bool:
 def QG027(s: Any, p: Any) -> bool:
     self_ = s.value
     object_ = s.object
-    v1 = get(self_, 'status')
-    if (member('tke.cloud.tencent.com/qgpu-core', get(v1, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(v1, 'allocatable')) or any((v_key in ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_key, v in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))])):
+    if s.once(_node_of_qgpu_60ffdb):
         for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
             if (driver is not None):
                 if (type(driver) is str):
@@ -316,60 +313,55 @@ def QG027(s: Any, p: Any) -> bool:
 
 def QG125(s: Any, p: Any) -> bool:
     spec = s.spec
-    pod_ = s.pod
     for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
         if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
             v1 = get(split(driver, '.'), 0)
             if (not (get(FACTS['qgpu-drivers'], 'later', v1) is not None)):
                 if (not (get(FACTS['qgpu-drivers'], 'branches', v1, 'maximum') is not None)):
-                    if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+                    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
                         return True
     return False
 
 
 def QG128(s: Any, p: Any) -> bool:
     spec = s.spec
-    pod_ = s.pod
     for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
         v1 = get(split(driver, '.'), 0)
         if (get(FACTS['qgpu-drivers'], 'later', v1) is not None):
             if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
                 if (not (get(FACTS['qgpu-drivers'], 'branches', v1, 'maximum') is not None)):
-                    if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+                    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
                         return True
     return False
 
 
 def QG126(s: Any, p: Any) -> bool:
     spec = s.spec
-    pod_ = s.pod
     for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
         if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
             if lt(version(get(FACTS['qgpu-drivers'], 'branches', get(split(driver, '.'), 0), 'maximum')), version(driver)):
-                if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+                if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
                     return True
     return False
 
 
 def QG129(s: Any, p: Any) -> bool:
     spec = s.spec
-    pod_ = s.pod
     for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
         if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
             if lt(version(get(FACTS['qgpu-drivers'], 'branches', get(split(driver, '.'), 0), 'maximum')), version(driver)):
-                if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+                if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
                     return True
     return False
 
 
 def QG127(s: Any, p: Any) -> bool:
     spec = s.spec
-    pod_ = s.pod
     for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
         if (driver is not None):
             if (type(driver) is str):
                 if (not matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?')):
-                    if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+                    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
                         return True
     return False
 
@@ -377,8 +369,7 @@ def QG127(s: Any, p: Any) -> bool:
 def QG029(s: Any, p: Any) -> bool:
     self_ = s.value
     object_ = s.object
-    v1 = get(self_, 'status')
-    if (member('tke.cloud.tencent.com/qgpu-core', get(v1, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(v1, 'allocatable')) or any((v_key in ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_key, v in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))])):
+    if s.once(_node_of_qgpu_60ffdb):
         for card_key, card in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
             if (type(card) is str):
                 if member(card_key, get(FACTS['qgpu-cards'], 'labels')):
@@ -389,11 +380,10 @@ def QG029(s: Any, p: Any) -> bool:
 
 def QG130(s: Any, p: Any) -> bool:
     spec = s.spec
-    pod_ = s.pod
     for card in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-cards'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-cards'], 'labels')))]])]:
         if (type(card) is str):
             if (not matches(card, get(FACTS['qgpu-cards'], 'pattern'))):
-                if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+                if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
                     return True
     return False
 
@@ -437,40 +427,35 @@ def QG113(s: Any, p: Any) -> bool:
 def QG016(s: Any, p: Any) -> bool:
     limits = s.limits
     requests = s.requests
-    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
-    if (not le(100, whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))))):
-        v2 = limits.get('tke.cloud.tencent.com/qgpu-memory')
-        v3 = (v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory'))
-        v4 = quantity(v3)
-        v5 = whole(v4)
-        if (not le(1048576, v5)):
-            if le(v5, integer(get(FACTS['qgpu-cards'], 'largestMemory'))):
-                if (not (matches(v3, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, v4))):
-                    if lt(s.once('QG016.6', ('Node',), lambda: largest(s.once('QG016.1', ('Node',), lambda: [div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory'))), div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core'))), 100)) for n in s.once('QG016.1', ('Node',), lambda: [n for n in items(s.find_all('Node')) if ((get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None) and le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))))])]))), v5):
-                        return True
+    if (not s.once(_in_bytes_8a7379)):
+        v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+        if (not le(100, whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))))):
+            v2 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+            v3 = whole(quantity((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory'))))
+            if le(v3, integer(get(FACTS['qgpu-cards'], 'largestMemory'))):
+                if lt(s.once_for_all('QG016.4', ('Node',), lambda: largest(s.once_for_all('QG016.1', ('Node',), lambda: [div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory'))), div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core'))), 100)) for n in s.once_for_all('QG016.1', ('Node',), lambda: [n for n in items(s.find_all('Node')) if ((get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None) and le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))))])]))), v3):
+                    return True
     return False
 
 
 def QG047(s: Any, p: Any) -> bool:
     spec = s.spec
-    pod_ = s.pod
     for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))]:
         v1 = get(c, 'resources')
         v2 = get(v1, 'limits', 'tke.cloud.tencent.com/qgpu-core')
         if ((v2 if (v2 is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-core')) is not None):
-            if lt(s.once('QG047.3', ('Node',), lambda: largest(s.once('QG047.1', ('Node',), lambda: [quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')) for n in items(s.find_all('Node'))]))), pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core')):
+            if lt(s.once_for_all('QG047.3', ('Node',), lambda: largest(s.once_for_all('QG047.1', ('Node',), lambda: [quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')) for n in items(s.find_all('Node'))]))), s.pod_sum('tke.cloud.tencent.com/qgpu-core')):
                 return True
     return False
 
 
 def QG031(s: Any, p: Any) -> bool:
     annotations = s.annotations
-    pod_ = s.pod
     v1 = annotations.get('tke.cloud.tencent.com/app-class')
     if (v1 is not None):
         if (type(v1) is str):
             if (not (v1 in ('online', 'offline'))):
-                if ((pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-memory') is not None) or (pod_sum(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+                if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
                     return True
     return False
 

@@ -13,18 +13,18 @@ def TF002(s: Any, p: Any) -> bool:
     pod_ = s.pod
     object_ = s.object
     template_ = s.template
-    annotations = s.annotations
     labels = s.labels
+    annotations = s.annotations
     v1 = get(pod_, 'metadata')
     if (not (get(v1, 'ownerReferences') is not None)):
         v2 = get(object_, 'metadata')
         if (not (get(v2, 'uid') is not None)):
             v3 = get(template_, 'kind')
             if (not contains(v3, 'tensor-fusion.ai')):
-                if (not (annotations.get('tensor-fusion.ai/enabled') is not None)):
-                    if (not (get(object_, 'spec', 'template', 'labels') is not None)):
-                        if (not (labels.get('tensor-fusion.ai/component') is not None)):
-                            if (not (labels.get('tensor-fusion.ai/enabled') is not None)):
+                if (not (labels.get('tensor-fusion.ai/enabled') is not None)):
+                    if (not (annotations.get('tensor-fusion.ai/enabled') is not None)):
+                        if (not (get(object_, 'spec', 'template', 'labels') is not None)):
+                            if (not (labels.get('tensor-fusion.ai/component') is not None)):
                                 if ((v3 == 'Pod') or (not (get(v2, 'labels', 'tensor-fusion.ai/enabled') is not None))):
                                     for a_key, a in pairs(get(v1, 'annotations')):
                                         if starts(a_key, 'tensor-fusion.ai/'):
@@ -65,15 +65,14 @@ def TF402(s: Any, p: Any) -> bool:
         v4 = (v3 if (v3 is not None) else v2)
         v5 = get(v4, 'template')
         if (not (get(v5, 'labels') is not None)):
-            if (not (get(v5, 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None)):
-                for a_key, a in pairs(get(v1, 'annotations')):
-                    if starts(a_key, 'tensor-fusion.ai/'):
+            v6 = get(v5, 'metadata')
+            if (not (get(v6, 'labels', 'tensor-fusion.ai/enabled') is not None)):
+                v7 = get(v4, 'tasks')
+                for t in items(v7):
+                    if (get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None):
                         break
                 else:
-                    for t in items(get(v4, 'tasks')):
-                        if (get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None):
-                            break
-                    else:
+                    if equal(size([k for k in [(a_key if (starts(a_key, 'tensor-fusion.ai/') and (not (a_key in ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_key, get(v5, 'annotations'))) and (not member(a_key, get(v6, 'annotations'))) and (not any(member(a_key, get(t, 'template', 'metadata', 'annotations')) for t in items(v7)))) else None) for a_key, a in pairs(get(v1, 'annotations'))] if (k is not None)]), 0):
                         return True
     return False
 
@@ -103,6 +102,21 @@ def TF404(s: Any, p: Any) -> bool:
     v2 = get(v1, 'jobTemplate')
     if lt(0, size([k for k in [(a_key if (starts(a_key, 'tensor-fusion.ai/') and (not member(a_key, get((get(v2, 'spec') if (get(v2, 'spec') is not None) else v1), 'template', 'metadata', 'annotations'))) and (not any(member(a_key, get(t, 'template', 'metadata', 'annotations')) for t in items(get((get(v2, 'spec') if (get(v2, 'spec') is not None) else v1), 'tasks'))))) else None) for a_key, a in pairs(get(v2, 'metadata', 'annotations'))] if (k is not None)])):
         return True
+    return False
+
+
+def TF006(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    labels = s.labels
+    if (not (annotations.get('tensor-fusion.ai/partition-id') is not None)):
+        if (labels.get('tensor-fusion.ai/enabled') == 'true'):
+            if (not (annotations.get('tensor-fusion.ai/dedicated-gpu') == 'true')):
+                if (not (s.effective('native-gpu-count') is not None)):
+                    if (not (s.effective('stated-tflops-request') is not None)):
+                        if (not (s.effective('stated-vram-request') is not None)):
+                            if (not (s.effective('stated-compute-percent-request') is not None)):
+                                if (not (s.effective('isolation') == 'shared')):
+                                    return True
     return False
 
 
@@ -639,15 +653,14 @@ def TF420(s: Any, p: Any) -> bool:
 
 def TF019(s: Any, p: Any) -> bool:
     pod_ = s.pod
-    for k in items(get(FACTS['tensor-fusion-keys'], 'tflops')):
-        v1 = get(pod_, 'metadata', 'annotations', k)
-        if (type(v1) is str):
-            v2 = quantity(v1)
-            if le(v2, quantity(p['maximumTflops'])):
-                for card in items(get(FACTS['tensor-fusion-models'], 'models')):
+    for card in [m for m in items(get(FACTS['tensor-fusion-models'], 'models')) if matches(s.effective('gpu-model'), get(m, 'pattern'))]:
+        for k in items(get(FACTS['tensor-fusion-keys'], 'tflops')):
+            v1 = get(pod_, 'metadata', 'annotations', k)
+            if (type(v1) is str):
+                v2 = quantity(v1)
+                if le(v2, quantity(p['maximumTflops'])):
                     if lt(quantity(get(card, 'tflops')), v2):
-                        if matches(s.effective('gpu-model'), get(card, 'pattern')):
-                            return True
+                        return True
     return False
 
 
@@ -1010,13 +1023,4 @@ def TF433(s: Any, p: Any) -> bool:
         if (not (get(pod_, 'metadata', 'ownerReferences') is not None)):
             if (annotations.get('tensor-fusion.ai/enabled-replicas') is not None):
                 return True
-    return False
-
-
-def TF062(s: Any, p: Any) -> bool:
-    annotations = s.annotations
-    v1 = annotations.get('tensor-fusion.ai/qos')
-    if (v1 is not None):
-        if (not (v1 in ('low', 'medium', 'high', 'critical'))):
-            return True
     return False

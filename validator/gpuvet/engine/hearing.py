@@ -143,6 +143,8 @@ class Hearing:
         self._charges = [charge for charge in self._charges if not charge.is_open]
         again, self._open = self._open, []
         self.crashes = []
+        for _, subject in again:
+            subject.forget()
         for rule, subject in again:
             self._try(((rule.screen, rule.parameters, rule),), subject)
         for charge in self._charges:
@@ -182,8 +184,9 @@ def _undecided(subject: Subject, because: list[Any]) -> bool:
 
 
 def _spots(subject: Subject, path: Path | None, fact: Fact | None, there: Path) -> list[Any]:
-    """The place of a violation, and the same key anywhere in the same Pod template or object."""
+    """The place of a violation, and the same annotation, label or resource key anywhere in the same Pod template or object."""
     if path is None:
         return [(fact.identity if fact is not None else None, there)]
     template = subject.view.name if subject.view is not None else ""
-    return [path, (template, path[-1])] if path else [path]
+    # Only such keys say what they are about: an index, or a field like `value`, is the same in unrelated lists.
+    return [path, (template, path[-1])] if path and type(path[-1]) is str and "/" in path[-1] else [path]

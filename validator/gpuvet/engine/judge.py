@@ -54,7 +54,6 @@ class Judge:
         full_kind = f"{kind}.{group}" if group and group not in _CORE else kind
         scope = ObjectScope(document, path, value, full_kind, file, context, self.platforms)
         scope.author, scope.domains = author, self.domains
-        scope.shadows = False
         row = row_of(value) if self.rows is None else row_of(value, self.rows)
         views: list[Template] = templates(value, row) if row is not None else []
         not_covered = None

@@ -8,11 +8,8 @@ from gpuvet.engine.domains import NO_DOMAINS, Domains
 from gpuvet.engine.needles import Needles
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.finding import Severity
-from gpuvet.values.rule import RuleInfo
+from gpuvet.values.rule import PLATFORMS, RuleInfo
 from gpuvet.values.version import in_range, parse_version
-
-PLATFORMS = ("tensorFusion", "koordinator", "qgpu", "kubernetes")
-"""What the configuration may name the version of; rules see it as the parameter `platform.NAME`, absent when not named."""
 
 Screen = Callable[[Any, Mapping[str, Any]], bool]
 Check = Callable[[Any, Mapping[str, Any], Callable[[tuple[Any, ...]], None]], None]
@@ -139,8 +136,13 @@ class RuleSet:
                     found[rule.info.id] = rule
         return Selected(sorted(found.values(), key=lambda rule: self._order[rule.info.id])) if found else _NOTHING
 
+    @property
+    def sought(self) -> frozenset[str]:
+        """The kinds of objects that rules look up, or their names where only those matter."""
+        return frozenset(find.rpartition("/")[2].partition(".")[0] for find in self.finds)
+
     def needles(self) -> Needles:
-        """What a file must hold for any rule to speak about it."""
+        """What a file must hold for any rule to speak about it, or to look something up in it."""
         words: set[str] = set()
         for rule in self.rules:
             for sort, token in _tokens(rule.info, self.usage_key):
@@ -149,7 +151,7 @@ class RuleSet:
                     words.add(self.domains.author(token))
                 elif sort == "domain":
                     words.add(self.domains.renamed.get(token, token))
-        return Needles(words | {kind.partition(".")[0] for kind in self.finds})
+        return Needles(words | set(self.sought))
 
 
 class _Spoken(dict[str, bool]):
@@ -199,8 +201,9 @@ def bind(infos: Iterable[RuleInfo], selection: Selection, functions: Mapping[str
     versions = {name: _version(name, text) for name, text in selection.platforms.items()}
     for info in infos:
         severity = _severity(info, selection.severities)
-        if info.platform is not None:
-            severity = _gated(info.platform, severity, versions)
+        if info.platform is not None and severity != "off":
+            chosen = selection.severities.get(info.id, "on") != "on"
+            severity = _gated(info.platform, severity, versions, chosen)
         if severity == "off":
             continue
         parameters = {**named, **info.parameters, **selection.common, **selection.parameters.get(info.id, {})}
@@ -216,11 +219,12 @@ def _severity(info: RuleInfo, severities: Mapping[str, str]) -> str:
     return info.severity
 
 
-def _gated(platform: tuple[str, str, str], severity: str, versions: Mapping[str, tuple[int, ...]]) -> str:
+def _gated(platform: tuple[str, str, str], severity: str, versions: Mapping[str, tuple[int, ...]], chosen: bool) -> str:
+    """The severity by the platform's version; what bundle or configuration say of the rule itself counts without a version too."""
     name, text, unnamed = platform
     if name in versions:
         return severity if in_range(versions[name], text) else "off"
-    if unnamed == "apply":
+    if unnamed == "apply" or (chosen and unnamed != "skip"):
         return severity
     return "off" if unnamed == "skip" else unnamed
 

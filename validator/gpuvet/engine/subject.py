@@ -9,15 +9,25 @@ from gpuvet.manifests.document import Document
 from gpuvet.manifests.workloads import Template
 from gpuvet.resolve.fields import Inputs, Known, Resolved, Resolver, resolver
 from gpuvet.values.path import Path
-from gpuvet.values.total import UNKNOWN, Place, Unknown, placeholder
+from gpuvet.values.total import UNKNOWN, Place, Unknown, get, placeholder, pod_sum
+
+
+class _AnyMap(dict[str, Any]):
+    """What a template engine will put in: any key may stand there."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return UNKNOWN
 
 
 _EMPTY: dict[str, Any] = {}
+_ANY_MAP = _AnyMap()
 
 
 def _map_in(holder: Any, key: str) -> dict[str, Any]:
-    found = holder.get(key) if type(holder) is dict else None
-    return found if type(found) is dict else _EMPTY
+    found = holder.get(key) if type(holder) is dict else get(holder, key)
+    if type(found) is dict:
+        return found
+    return _EMPTY if found is None or not (found is UNKNOWN or placeholder(found)) else _ANY_MAP
 
 
 class ObjectScope:
@@ -25,7 +35,7 @@ class ObjectScope:
 
     __slots__ = (
         *("asked", "author", "context", "document", "domains", "file", "found", "fragment", "kind", "namespace", "parsed", "path"),
-        *("platforms", "resolvers", "shadows", "value"),
+        *("platforms", "full", "resolvers", "sums", "value"),
     )
 
     def __init__(
@@ -42,14 +52,16 @@ class ObjectScope:
         self.context = context
         self.platforms = platforms
         self.fragment = False
-        self.shadows = True
-        """Whether effective fields show the sources that lost; rules do not look at them."""
+        self.full = False
+        """Whether effective fields also say what they keep from counting; rules do not look at that."""
         self.asked: set[str] = set()
         """Kinds that rules asked the context for and got no certain answer."""
         self.found: dict[tuple[Any, ...], Fact] = {}
         self.parsed: dict[tuple[str, str], Any] = {}
-        self.resolvers: dict[int, _Effective] = {}
+        self.resolvers: dict[int, Resolver] = {}
         """Per Pod template (by the identity of its view): its effective configuration."""
+        self.sums: dict[tuple[int, Any], int | None] = {}
+        """Per Pod template and resource: what the scheduler counts."""
         metadata = value.get("metadata")
         namespace = metadata.get("namespace") if type(metadata) is dict else None
         self.namespace: str | None = namespace if type(namespace) is str and namespace else None
@@ -59,21 +71,10 @@ class ObjectScope:
         self.resolvers.clear()
 
 
-class _Effective:
-    """The effective configuration of a Pod template, shared by the subjects in it."""
-
-    __slots__ = ("asked", "resolver")
-
-    def __init__(self, resolver: Resolver) -> None:
-        self.resolver = resolver
-        self.asked: dict[str, frozenset[str]] = {}
-        """Per field: the kinds that it hangs on and that gave no certain answer."""
-
-
 class Subject:
     """The value a rule is about. `place` leads to it from the object."""
 
-    __slots__ = ("_template", "annotations", "labels", "limits", "path", "pod", "requests", "scope", "spec", "value", "view")
+    __slots__ = ("_defined", "_template", "annotations", "labels", "limits", "path", "pod", "requests", "scope", "spec", "value", "view")
 
     def __init__(self, scope: ObjectScope, value: Any, path: Path, pod: dict[str, Any] | None = None, view: Template | None = None) -> None:
         self.scope = scope
@@ -82,6 +83,7 @@ class Subject:
         self.pod = pod
         self.view = view
         self._template: dict[str, Any] | None = None
+        self._defined: dict[Callable[[Subject], Any], Any] | None = None
         # Maps that most rules look into, empty where something else stands: printed screens read them.
         metadata = value if view is None else view.metadata
         self.annotations = _map_in(metadata, "annotations")
@@ -104,37 +106,22 @@ class Subject:
         return self._template
 
     def resolver(self) -> Resolver:
-        """The effective configuration, each field worked out once."""
-        return self._effective().resolver
-
-    def _effective(self) -> _Effective:
-        shared = self.scope.resolvers.get(id(self.view))
-        if shared is None:
-            namespace = self.scope.namespace or self.scope.context.default_namespace
-            scope = self.scope
-            inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, scope.platforms, scope.shadows)
-            shared = self.scope.resolvers[id(self.view)] = _Effective(resolver(inputs))
-        return shared
+        """The effective configuration, each field worked out once for all subjects of a Pod template."""
+        scope = self.scope
+        found = scope.resolvers.get(id(self.view))
+        if found is None:
+            namespace = scope.namespace or scope.context.default_namespace
+            inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, scope.platforms)
+            found = scope.resolvers[id(self.view)] = resolver(inputs, scope.full)
+        return found
 
     def resolved(self, field: str) -> Resolved | None:
-        """An effective field with its source. Whoever asks for it again depends on the same other objects."""
-        scope, shared = self.scope, self._effective()
-        asked = shared.asked.get(field)
-        if asked is None:
-            before = scope.asked
-            scope.asked = set()
-            found = shared.resolver.field(field)
-            if found is not None and found.value is UNKNOWN:
-                # What makes it unknown may have been asked for another field, which then remembers the answer.
-                asked = frozenset(scope.asked).union(*shared.asked.values())
-            else:
-                asked = frozenset(scope.asked)
-            shared.asked[field] = asked
-            scope.asked = before
-        else:
-            found = shared.resolver.field(field)
-        if asked:
-            scope.asked |= asked
+        """An effective field with its source. Whoever asks for it depends on the same other objects."""
+        resolver, asked = self.resolver(), self.scope.asked
+        self.scope.asked = set()
+        found = resolver.field(field)
+        self.scope.asked = asked
+        asked |= resolver.hangs_on(field)
         return found
 
     def effective(self, field: str) -> Any:
@@ -163,19 +150,42 @@ class Subject:
         self.scope.asked.add(kind)
         return answer
 
-    def once(self, key: str, kinds: tuple[str, ...], work_out: Callable[[], Any]) -> Any:
+    def find_all(self, kind: str, name: str = "") -> list[Any] | Unknown:
+        """The values of all known objects of a kind, or those of one name."""
+        self.scope.asked.add(kind)
+        answer = self.scope.context.find_all(kind)
+        return answer if isinstance(answer, Unknown) else [fact.value for fact in answer if not name or fact.name == name]
+
+    def located_all(self, kind: str, name: str = "") -> list[tuple[Place, Any]]:
+        """Place and value of each known object of a kind, or those of one name; none when the run cannot tell."""
+        return [(known.place, known.value) for known in self.known(kind)[0] if not name or known.place[1][1] == name]
+
+    def pod_sum(self, key: Any) -> int | None:
+        """What the scheduler counts for a resource over the whole Pod, worked out once."""
+        sums, place = self.scope.sums, (id(self.view), key)
+        if place not in sums:
+            sums[place] = pod_sum(self.pod, key)
+        return sums[place]
+
+    def once(self, work: Callable[["Subject"], Any]) -> Any:
+        """What a definition of a rule file yields, worked out once."""
+        if self._defined is None:
+            self._defined = {}
+        if work not in self._defined:
+            self._defined[work] = work(self)
+        return self._defined[work]
+
+    def once_for_all(self, key: str, kinds: tuple[str, ...], work: Callable[[], Any]) -> Any:
         """What hangs on the known objects of some kinds alone: worked out for the first subject, remembered for the others."""
         self.scope.asked.update(kinds)
         remembered = self.scope.context.remembered
         if key not in remembered:
-            remembered[key] = work_out()
+            remembered[key] = work()
         return remembered[key]
 
-    def find_all(self, kind: str) -> list[Any] | Unknown:
-        """The values of all known objects of a kind."""
-        self.scope.asked.add(kind)
-        answer = self.scope.context.find_all(kind)
-        return answer if isinstance(answer, Unknown) else [fact.value for fact in answer]
+    def forget(self) -> None:
+        """Forgets what was worked out from a context that is now replaced."""
+        self._defined = None
 
     def known(self, kind: str) -> tuple[list[Known], bool]:
         """The known objects of a kind, and whether there are no others."""

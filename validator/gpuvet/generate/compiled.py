@@ -9,8 +9,8 @@ from gpuvet.generate.pages import render_pages
 from gpuvet.language.catalogue import LoadedRule, load_document, load_rules
 from gpuvet.language.info import rule_info
 from gpuvet.language.kinds import KINDS
-from gpuvet.language.printers.python import print_module, print_rule
-from gpuvet.language.printers.screen import print_screen
+from gpuvet.language.printers.python import print_definitions, print_module, print_rule
+from gpuvet.language.printers.screen import print_screens
 from gpuvet.values.data import data_folder, source_digest
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.rule import RuleInfo
@@ -49,12 +49,12 @@ def render_compiled(fixtures: FilePath) -> dict[str, str]:
 
 def _render_functions(loaded: list[LoadedRule], source: str) -> str:
     functions = [print_rule(rule.text.id, rule.text.name, rule.checks) for rule in loaded if rule.checks]
-    return HEADER.format(source=f"rules/{source}") + print_module(functions)
+    return HEADER.format(source=f"rules/{source}") + print_module(functions, print_definitions(rule.checks for rule in loaded))
 
 
 def _render_screens(loaded: list[LoadedRule], source: str) -> str:
-    screens = [print_screen(rule.text.id, rule.text.on, rule.checks) for rule in loaded if rule.checks]
-    return HEADER.format(source=f"rules/{source}") + print_module([screen for screen in screens if screen is not None])
+    screens = print_screens([(rule.text.id, rule.text.on, rule.checks) for rule in loaded if rule.checks])
+    return HEADER.format(source=f"rules/{source}") + print_module(screens)
 
 
 def _facts(rules: FilePath) -> dict[str, Any]:

@@ -20,6 +20,7 @@ STATED = "stated-"
 _TABLE: dict[str, Any] = FACTS["tensor-fusion-precedence"]
 _FIELDS: dict[str, list[dict[str, Any]]] = _TABLE["fields"]
 _ANNOTATIONS = ("pod", "metadata", "annotations")
+_LABELS = frozenset(field for field, sources in _FIELDS.items() if any(source["from"] == "label" for source in sources))
 
 
 class _Offer(NamedTuple):
@@ -65,111 +66,34 @@ def _readers(key: str, sort: str) -> tuple[Version, ...]:
     )
 
 
-_OLDEST = min(_DIALECTS.values())
-
-
-@lru_cache(maxsize=4096)
-def _since(key: Any, sort: str) -> Version:
-    """The oldest dialect that reads an annotation or label; the oldest of all for what none reads."""
-    readers = _readers(key[len(DOMAIN) + 1 :], sort) if type(key) is str and key.startswith(f"{DOMAIN}/") else ()
-    return readers[0] if readers else _OLDEST
-
-
-@lru_cache(maxsize=8)
-def _from(oldest: Version) -> tuple[Version, ...]:
-    return tuple(version for version in _DIALECTS.values() if version >= oldest)
-
-
-# What can be said of a field without going through the versions one by one. Each shortcut gives what the long way would give.
-
-_RIVALS = {"dedicated": "dedicated-gpu", "gpu-indices": "gpu-indices", "sidecar-worker": "sidecar-worker", "autoscale": "autoscale"}
-"""Sources that count only where an annotation stands."""
-_PROFILE_KEYS = frozenset((f"{DOMAIN}/workload-profile", f"{DOMAIN}/client-profile"))
-_NATIVE = frozenset(("native-count", "native-percent", "native-vendor", "native-containers"))
-
-
-class _Course(NamedTuple):
-    """The sources that all versions look at first, in the same order."""
-
-    sources: tuple[dict[str, Any], ...]
-    rivals: frozenset[str]
-    """Annotations in whose presence other sources may count."""
-    whole: bool
-    """There are no other sources."""
-
-
 @lru_cache(maxsize=1024)
-def _course(versions: tuple[Version, ...], field: str) -> _Course:
-    rivals: set[str] = set()
-    queues = []
+def _direct(field: str, versions: tuple[Version, ...]) -> str | None:
+    """What the annotation of a field may be, when it comes before all other sources in all these versions; else None."""
+    takes = set()
     for version in versions:
-        queue = []
-        for source in _sources(version).get(field, ()):
-            if source["from"] in _RIVALS:
-                rivals.add(f"{DOMAIN}/{_RIVALS[source['from']]}")
-            else:
-                queue.append({part: value for part, value in source.items() if part != "versions"})
-        queues.append(queue)
-    shared = []
-    for sources in zip(*queues, strict=False):
-        source = sources[0]
-        if any(other != source for other in sources) or "when" in source or "without" in source:
-            break
-        if source["from"] not in ("annotation", "label", "profile", "default"):
-            break
-        if source["from"] == "profile" and not _course(versions, "workload-profile").whole:
-            break
-        rivals.update(f"{DOMAIN}/{key}" for key in source.get("unless", ()))
-        shared.append(source)
-    return _Course(tuple(shared), frozenset(rivals), all(len(queue) == len(shared) for queue in queues))
-
-
-class _Springs(NamedTuple):
-    """All that a field can come from in any of the versions: annotations, a profile, native GPU limits."""
-
-    keys: frozenset[str]
-    paths: frozenset[tuple[str, ...]]
-    """Where in a profile."""
-    native: bool
-
-
-@lru_cache(maxsize=1024)
-def _springs(versions: tuple[Version, ...], field: str) -> _Springs | None:
-    """None when a field can come from something else."""
-    nothing: frozenset[Any] = frozenset()
-    found = _Springs(nothing, nothing, False)
-    for version in versions:
-        for source in _sources(version).get(field, ()):
-            match source["from"]:
-                case "annotation":
-                    more: _Springs | None = _Springs(frozenset((f"{DOMAIN}/{source.get('key', field)}",)), nothing, False)
-                case "profile":
-                    more = _Springs(nothing, frozenset((tuple(source["at"].split(".")),)), False)
-                case "limit":
-                    more = _springs(versions, source["field"])
-                case kind if kind in _RIVALS:
-                    more = _Springs(frozenset((f"{DOMAIN}/{_RIVALS[kind]}",)), nothing, False)
-                case kind if kind in _NATIVE:
-                    more = _Springs(nothing, nothing, True)
-                case _:
-                    more = None
-            if more is None:
-                return None
-            found = _Springs(found.keys | more.keys, found.paths | more.paths, found.native or more.native)
-    return found
+        first = next((source for source in _sources(version).get(field, ()) if source["from"] != "dedicated"), None)
+        if first is None or first["from"] != "annotation" or not {"unless", "when", "key"}.isdisjoint(first):
+            return None
+        takes.add(first["takes"])
+    return takes.pop() if len(takes) == 1 else None
 
 
 class TensorFusion:
     """The effective TensorFusion configuration of one Pod template."""
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, inputs: Inputs, full: bool = False) -> None:
+        """With `full` the fields also say which values are shadowed, which takes a look at every source."""
         self.inputs = inputs
+        self.full = full
         named = parse_version(inputs.platforms.get("tensorFusion", ""))
         self.version = named
         self.annotations = get(inputs.pod, "metadata", "annotations")
         self.labels = get(inputs.pod, "metadata", "labels")
         self._views: dict[Version, _View] = {}
         self._fields: dict[str, Resolved | None] = {}
+        self._hangs_on: dict[str, frozenset[str]] = {}
+        self._plain = not full and get(self.annotations, f"{DOMAIN}/dedicated-gpu") is None
+        """Whether an annotation that comes first is sure to win."""
         self.versions: tuple[Version, ...] = (named,) if named is not None else self._compatible()
 
     def fields(self) -> tuple[str, ...]:
@@ -182,18 +106,27 @@ class TensorFusion:
             self._fields[name] = self._field(name)
         return self._fields[name]
 
+    def hangs_on(self, name: str) -> frozenset[str]:
+        """The kinds of objects that may still change a field."""
+        if name not in self._hangs_on:
+            self.field(name)
+            self._hangs_on[name] = frozenset(kind for view in self._views.values() for kind in view.hangs_on.get(name, ()))
+        return self._hangs_on[name]
+
     def _field(self, name: str) -> Resolved | None:
         versions = self.versions
-        if self.version is None:
-            sort = "label" if any(source["from"] == "label" for source in _FIELDS.get(name, ())) else "annotation"
-            key = name.removeprefix(STATED)
-            if get(self.labels if sort == "label" else self.annotations, f"{DOMAIN}/{key}") is not None:
+        key = name.removeprefix(STATED)
+        sort = "label" if key in _LABELS else "annotation"
+        full = f"{DOMAIN}/{key}"
+        written = get(self.labels if sort == "label" else self.annotations, full)
+        if written is not None:
+            if self.version is None:
                 own = _readers(key, sort)
                 versions = tuple(v for v in versions if v in own) or own or versions
-        if not self.inputs.shadows:
-            short = self._short(versions, name.removeprefix(STATED))
-            if short is not None:
-                return short[0]
+            if self._plain and sort == "annotation" and (takes := _direct(key, versions)) is not None:
+                offer = _taken(written, takes, (*_ANNOTATIONS, full))
+                if offer is not None:
+                    return Resolved(offer.value, "annotation", offer.place)
         answers = [self._view(version).field(name) for version in versions]
         last = answers[-1]
         if all((answer.value if answer else None) == (last.value if last else None) for answer in answers):
@@ -205,49 +138,21 @@ class TensorFusion:
         )
         return Resolved(UNKNOWN, told.source, told.place, told.shadowed, shown, differ)
 
-    def _short(self, versions: tuple[Version, ...], name: str) -> tuple[Resolved | None] | None:
-        """The answer in a tuple, where all versions certainly give the same one; None where they have to be asked."""
-        annotations = self.annotations if type(self.annotations) is dict else {}
-        springs = _springs(versions, name)
-        if springs is not None and springs.keys.isdisjoint(annotations) and not (springs.native and self._has_natives()):
-            if not springs.paths or _PROFILE_KEYS.isdisjoint(annotations) or self._profile_lacks(springs.paths, versions):
-                return (None,)
-        course = _course(versions, name)
-        if not course.rivals.isdisjoint(annotations):
-            return None
-        for source in course.sources:
-            sort = source["from"]
-            if sort == "default":
-                return (Resolved(source["value"], sort, None),)
-            offer = self._view(versions[-1])._offer(name, source)
-            if offer is not None and offer.value is not None:
-                return (Resolved(offer.value, sort, offer.place),)
-        return (None,) if course.whole else None
-
-    def _profile_lacks(self, paths: frozenset[tuple[str, ...]], versions: tuple[Version, ...]) -> bool:
-        """Whether the profile is known and says nothing in any of these places."""
-        named = self._short(versions, "workload-profile")
-        if named is None or named[0] is None or type(named[0].value) is not str or placeholder(named[0].value):
-            return False
-        profile = self.inputs.find("WorkloadProfile", named[0].value, None)
-        return profile is not UNKNOWN and all(get(profile, *path) is None for path in paths)
-
-    def _has_natives(self) -> bool:
-        return next(self._view(self.versions[-1]).natives(), None) is not None
-
     def _view(self, version: Version) -> "_View":
         if version not in self._views:
-            self._views[version] = _View(self.inputs, self.annotations, self.labels, version)
+            self._views[version] = _View(self.inputs, self.annotations, self.labels, version, self.full)
         return self._views[version]
 
     def _compatible(self) -> tuple[Version, ...]:
         """All dialects but those older than a key that is present. Old keys exclude nothing: they are often just left over."""
-        found = [
-            _since(key, sort)
-            for sort, keys in (("annotation", self.annotations), ("label", self.labels))
-            for key in (keys if type(keys) is dict else ())
-        ]
-        return _from(max(found, default=_OLDEST))
+        versions = tuple(_DIALECTS.values())
+        for sort, keys in (("annotation", self.annotations), ("label", self.labels)):
+            for key in keys if type(keys) is dict else ():
+                if type(key) is str and key.startswith(f"{DOMAIN}/"):
+                    readers = _readers(key[len(DOMAIN) + 1 :], sort)
+                    if readers:
+                        versions = tuple(version for version in versions if version >= readers[0])
+        return versions
 
     @staticmethod
     def _names(versions: tuple[Version, ...]) -> list[str]:
@@ -263,22 +168,35 @@ def _word(answer: Resolved | None) -> str:
 class _View:
     """The configuration as one operator version sees it."""
 
-    def __init__(self, inputs: Inputs, annotations: Any, labels: Any, version: Version) -> None:
+    def __init__(self, inputs: Inputs, annotations: Any, labels: Any, version: Version, full: bool) -> None:
         self.inputs = inputs
         self.annotations = annotations
         self.labels = labels
-        self.version = version
+        self.full = full
         self.sources = _sources(version)
         self._fields: dict[str, Resolved | None] = {}
         self._stated = False
+        self._open: set[str] = set()
+        self.hangs_on: dict[str, set[str]] = {}
+        """Field -> kinds of objects that may still change it."""
 
     def field(self, name: str) -> Resolved | None:
         if name not in self._fields:
             self._fields[name] = None  # no field needs itself
-            before, self._stated = self._stated, name.startswith(STATED)
+            before = self._stated, self._open
+            self._stated, self._open = name.startswith(STATED), set()
             self._fields[name] = self._merge(name.removeprefix(STATED))
-            self._stated = before
+            self.hangs_on[name] = self._open
+            self._stated, self._open = before
+        self._open |= self.hangs_on.get(name, set())
         return self._fields[name]
+
+    def objects(self, kind: str) -> tuple[list[Known], bool]:
+        """The known objects of a kind, and whether there are no others."""
+        listed, complete = self.inputs.objects(kind)
+        if not complete:
+            self._open.add(kind)
+        return listed, complete
 
     def value(self, name: str) -> Any:
         found = self.field(name)
@@ -294,7 +212,7 @@ class _View:
                 continue
             if winner is None:
                 winner = (offer, source["from"])
-                if not self.inputs.shadows and offer.value is not UNKNOWN:
+                if not self.full and offer.value is not UNKNOWN:
                     break
             elif offer.value is not UNKNOWN:
                 if winner[0].value is UNKNOWN and shown is None:
@@ -317,9 +235,9 @@ class _View:
                 return _Offer(UNKNOWN)
             if holds != wanted:
                 return None
-        without = source.get("without")
-        if without is not None and (other := self.value(STATED + without if self._stated else without)) is not None:
-            return _Offer(UNKNOWN) if other is UNKNOWN else None
+        others = [self.value(STATED + other if self._stated else other) for other in source.get("without", ())]
+        if any(other is not None for other in others):
+            return None if any(other is not None and other is not UNKNOWN for other in others) else _Offer(UNKNOWN)
         match source["from"]:
             case "annotation":
                 return self._written(self.annotations, "annotations", source.get("key", name), source["takes"])
@@ -355,11 +273,13 @@ class _View:
         if name is UNKNOWN or placeholder(name):
             return _Offer(UNKNOWN)
         profile = self.inputs.find("WorkloadProfile", name, None)
+        if profile is UNKNOWN:
+            self._open.add("WorkloadProfile")
         path = source["at"].split(".")
         return _taken(get(profile, *path), source["takes"], ("found", ("WorkloadProfile", name, None), *path))
 
     def _quota(self, source: dict[str, Any]) -> _Offer | None:
-        listed, complete = self.inputs.objects("GPUResourceQuota")
+        listed, complete = self.objects("GPUResourceQuota")
         path = source["at"].split(".")
         here = [quota for quota in listed if quota.namespace == self.inputs.namespace]
         if not here:
@@ -380,7 +300,7 @@ class _View:
         name = self.value("gpupool")
         if type(name) is not str or placeholder(name):
             return UNKNOWN if name is not None else None
-        listed, complete = self.inputs.objects("GPUPool")
+        listed, complete = self.objects("GPUPool")
         for pool in listed:
             if get(pool.value, "metadata", "name") == name:
                 return pool
@@ -462,7 +382,7 @@ class _View:
 
     def default_pool(self) -> _Offer | None:
         """The pool that the cluster calls the default one."""
-        listed, _ = self.inputs.objects("GPUPool")
+        listed, _ = self.objects("GPUPool")
         for pool in listed:
             if get(pool.value, "metadata", "annotations", f"{DOMAIN}/is-default-pool") == "true":
                 return _Offer(get(pool.value, "metadata", "name"), (*pool.place, "metadata", "name"))
@@ -499,8 +419,6 @@ _COMPUTED = {
 
 def vendor_of(resource: str) -> str | None:
     """The vendor of a native GPU resource that the operator knows without configuration; None for every other resource."""
-    if "/" not in resource:
-        return None
     vendor = _TABLE["native"].get(resource)
     if vendor is None and resource.startswith("nvidia.com/"):
         vendor = next((name for pattern, name in _TABLE["native_patterns"].items() if matches(resource, pattern)), None)

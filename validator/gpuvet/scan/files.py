@@ -18,6 +18,9 @@ class Unreadable(NamedTuple):
     reason: str
 
 
+_OURS = (".git", ".gpuvet.yaml")
+"""What no walk enters or reads: not manifests."""
+
 Identity = tuple[int, int]
 """Device and number of a file."""
 
@@ -92,7 +95,7 @@ def _walk(top: str, company: "Ignore", ignores: list["Ignore"], seen: set[Identi
         if entry is None:
             open_folders.pop()
             continue
-        if entry.name == ".git":
+        if entry.name in _OURS:
             continue
         is_folder, is_link = _sort(entry)
         if not is_folder and not entry.name.endswith(SUFFIXES):

@@ -2,13 +2,13 @@
 
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
-from gpuvet.engine.context import EmptyContext, Fact, FactContext
+from gpuvet.engine.context import EmptyContext, FactContext
 from gpuvet.engine.judge import Judge
-from gpuvet.engine.needles import Needles
+from gpuvet.engine.needles import NO_NEEDLES, Needles
 from gpuvet.engine.ruleset import RuleSet
 from gpuvet.scan.file import FileJob
 from gpuvet.scan.files import Unreadable, find_files
@@ -16,6 +16,7 @@ from gpuvet.scan.result import FileResult, ScanResult
 from gpuvet.scan.rules import rule_set
 from gpuvet.scan.worker import Worker
 from gpuvet.settings.config import Settings
+from gpuvet.values.errors import ConfigError
 
 _FEW = 40
 """Files for which a process of its own pays."""
@@ -48,8 +49,12 @@ def scan(request: Scan) -> ScanResult:
 def _scan(request: Scan, rules: RuleSet) -> ScanResult:
     settings = request.settings
     inputs = list(find_files(request.paths, settings.exclude, settings.folder))
-    outside = _context_facts(settings, rules)
     job = _job(settings, rules, request.stdin_name)
+    outside = FileResult()
+    for read in read_context(settings, job._replace(judge=Judge(RuleSet(()), domains=rules.domains))):
+        outside.facts += read.facts
+        outside.findings += [finding for finding in read.findings if finding.severity == "error"]
+        outside.unread = outside.unread or read.unread
     seen = 0
 
     def progress(files: int) -> None:
@@ -60,7 +65,7 @@ def _scan(request: Scan, rules: RuleSet) -> ScanResult:
 
     def context(result: FileResult) -> FactContext:
         # In an order of their own: which process read which file first must not decide anything.
-        facts = {fact.identity: fact for fact in [*outside, *result.facts]}
+        facts = {fact.identity: fact for fact in [*outside.facts, *result.facts]}
         return FactContext([facts[identity] for identity in sorted(facts)], frozenset(settings.context_complete), settings.namespace)
 
     jobs = _processes(request, inputs)
@@ -76,6 +81,7 @@ def _scan(request: Scan, rules: RuleSet) -> ScanResult:
             crew.dismiss()
     else:
         result = _alone(Worker(job, request.stdin), inputs, context, progress)
+    result.add(outside)
     findings = sorted(dict.fromkeys(result.findings), key=lambda finding: finding.order)
     return ScanResult(findings, result.counts, result.unread, result.crashed)
 
@@ -119,19 +125,18 @@ def _processors() -> int:
 def _job(settings: Settings, rules: RuleSet, stdin_name: str) -> FileJob:
     judge = Judge(rules, settings.workloads, settings.platform, rules.domains)
     severities = {rule.info.id: rule.severity for rule in rules.rules if rule.info.kind == "input"}
-    known_by = Needles(kind.partition(".")[0] for kind in rules.finds)
-    return FileJob(judge, EmptyContext(settings.namespace), rules.needles(), severities, rules.finds, stdin_name, known_by)
+    context, known_by = EmptyContext(settings.namespace), Needles(rules.sought)
+    return FileJob(judge, context, rules.needles(), severities, rules.finds, stdin_name, known_by)
 
 
-def _context_facts(settings: Settings, rules: RuleSet) -> list[Fact]:
-    """What the files under `context.paths` hold."""
-    paths = [str(settings.folder / path) for path in settings.context_paths]
-    if not paths:
-        return []
-    job = _job(settings, RuleSet((), domains=rules.domains), "-")._replace(keep=rules.finds)
-    worker = Worker(job._replace(known_by=Needles(kind.partition(".")[0] for kind in rules.finds)))
-    found = [worker.early(entry) for entry in find_files(paths, settings.exclude, settings.folder)]
-    return [fact for result in found if result is not None for fact in result.facts]
+def read_context(settings: Settings, job: FileJob) -> Iterator[FileResult]:
+    """The files under `context.paths`: facts, and what the reader has to say. Raises ConfigError when there is no such file."""
+    worker = Worker(job._replace(needles=NO_NEEDLES, known_by=NO_NEEDLES))
+    for name in settings.context_paths:
+        for entry in find_files([str(settings.folder / name)], settings.exclude, settings.folder):
+            if isinstance(entry, Unreadable):
+                raise ConfigError(f"{settings.source}: context.paths: {name}: {entry.reason}")
+            yield worker.early(entry) or FileResult()
 
 
 def folder_of(paths: list[str]) -> FilePath:

@@ -40,7 +40,7 @@ class Worker:
             data = self._stdin if entry == "-" and self._stdin is not None else read_bytes(entry)
         except OSError as error:
             return unreadable(name, error.strerror or str(error), self._job)
-        if not self._job.known_by.stand_in(data):
+        if self._job.known_by and not self._job.known_by.stand_in(data):
             if len(data) <= self._room:
                 self._room -= len(data)
                 self._kept[entry] = data

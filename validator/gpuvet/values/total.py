@@ -34,11 +34,12 @@ def get(value: Any, *keys: Any) -> Any:
     for key in keys:
         kind = type(value)
         if kind is dict:
-            value = value.get(key)
+            value = value.get(key) if type(key) is str else UNKNOWN if key is UNKNOWN else None
         elif kind is list and type(key) is int and 0 <= key < len(value):
             value = value[key]
         else:
-            return value if value is UNKNOWN else None
+            # What a template engine will put in here may hold anything.
+            return UNKNOWN if value is UNKNOWN or placeholder(value) else None
     return value
 
 
@@ -64,14 +65,25 @@ def located(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
         yield (*place, key), item
 
 
+def place_of(found: Iterable[tuple[Place, Any]], index: Any) -> Place:
+    """Where the item of a list stands that was drawn from elsewhere; the subject itself when there is no such item."""
+    places = [place for place, _ in found]
+    return places[index] if type(index) is int and 0 <= index < len(places) else ("self",)
+
+
 def placeholder(value: Any) -> bool:
     """Whether a text is still to be filled in by a template engine, so that its value is not known."""
     return type(value) is str and any(mark in value for mark in _PLACEHOLDERS)
 
 
 def equal(left: Any, right: Any) -> bool:
-    """JSON equality: true is not 1."""
-    return left == right and (type(left) is bool) == (type(right) is bool)
+    """JSON equality: true is not 1, at any depth. A constant list is a tuple."""
+    kind, other = type(left), type(right)
+    if kind is list or kind is tuple:
+        return (other is list or other is tuple) and len(left) == len(right) and all(map(equal, left, right))
+    if kind is dict:
+        return other is dict and left.keys() == right.keys() and all(equal(value, right[key]) for key, value in left.items())
+    return left == right and (kind is bool) == (other is bool)
 
 
 def member(item: Any, of: Any) -> bool:
@@ -185,8 +197,11 @@ def sub(left: int | None, right: int | None) -> int | None:
 
 
 def mul(left: int | None, right: int | None) -> int | None:
-    """The product."""
-    return None if left is None or right is None else left * right
+    """The product of two int64; absent when it is none."""
+    if left is None or right is None:
+        return None
+    product = left * right
+    return product if -_INT64 <= product < _INT64 else None
 
 
 def div(left: int | None, right: int | None) -> int | None:
@@ -205,13 +220,19 @@ def total(values: Iterable[Any]) -> int:
 
 
 def largest(values: Iterable[Any]) -> Any:
-    """The largest of the numbers that are there."""
-    return max((value for value in values if value is not None), default=None)
+    """The largest of the numbers (or versions) that are there."""
+    return max(_numbers(values), default=None)
 
 
 def smallest(values: Iterable[Any]) -> Any:
-    """The smallest of the numbers that are there."""
-    return min((value for value in values if value is not None), default=None)
+    """The smallest of the numbers (or versions) that are there."""
+    return min(_numbers(values), default=None)
+
+
+def _numbers(values: Iterable[Any]) -> list[Any]:
+    """The numbers, else the versions: one type, so that they can be compared."""
+    found = [value for value in values if type(value) is int or type(value) is tuple]
+    return [value for value in found if type(value) is int] or found
 
 
 def flatten(lists: Iterable[Any]) -> list[Any]:
@@ -371,10 +392,27 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def pod_sum(pod: Any, key: Any) -> int | None:
+def append(left: Any, right: Any) -> str | None:
+    """Two texts or whole numbers as one text."""
+    return f"{left}{right}" if type(left) in (str, int) and type(right) in (str, int) else None
+
+
+def reason(subject: Any, reasons: list[list[Any] | None]) -> list[Any]:
+    """Of several reasons each of which is enough (None: it does not hold), the first that is decided, else the first."""
+    given = [values for values in reasons if values is not None]
+    return next((values for values in given if not undecided(values, subject.fragment)), given[0] if given else [])
+
+
+def undecided(values: list[Any], fragment: bool) -> bool:
+    """Whether one of the values is not known or, in a fragment, not there."""
+    return any(value is UNKNOWN or (fragment if value is None else placeholder(value)) for value in values)
+
+
+def pod_sum(pod: Any, key: Any, regular: list[int | None] | None = None) -> int | None:
     """Nanos of a resource key over a Pod as the scheduler counts it, limits standing in for absent requests; None when no
     container names the key. Containers and restartable init containers (sidecars) and overhead add up; an ordinary init
-    container counts with the sidecars before it, and the larger of both wins (k8s component-helpers PodRequests)."""
+    container counts with the sidecars before it, and the larger of both wins (k8s component-helpers PodRequests). `regular`: what
+    the regular containers ask for, in place of what stands there."""
     spec = get(pod, "spec")
     seen = False
     running = 0
@@ -387,8 +425,7 @@ def pod_sum(pod: Any, key: Any) -> int | None:
             starting = max(starting, running)
         else:
             starting = max(starting, running + (nanos or 0))
-    for container in items(get(spec, "containers")):
-        nanos = _asked(container, key)
+    for nanos in [_asked(container, key) for container in items(get(spec, "containers"))] if regular is None else regular:
         seen = seen or nanos is not None
         running += nanos or 0
     running += quantity(get(spec, "overhead", key)) or 0
@@ -401,15 +438,17 @@ def _asked(container: Any, key: Any) -> int | None:
 
 
 def pod_reads(pod: Any, key: Any) -> list[Any]:
-    """The values that `pod_sum` read."""
+    """The values that `pod_sum` read; one absent value when there is none. A malformed one makes the sum unknown: that it is
+    malformed is for another rule to say."""
     spec = get(pod, "spec")
-    return [
-        get(container, "resources", which, key)
+    found = [
+        value if placeholder(value) or quantity(value) is not None else UNKNOWN
         for name in ("initContainers", "containers")
         for container in items(get(spec, name))
         for which in ("limits", "requests")
-        if get(container, "resources", which, key) is not None
+        if (value := get(container, "resources", which, key)) is not None
     ]
+    return found or [None]
 
 
 def shown(nanos: Any) -> str:

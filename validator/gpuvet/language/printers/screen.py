@@ -9,7 +9,7 @@ objects are asked for last.
 from collections.abc import Iterator
 
 from gpuvet.language import ir
-from gpuvet.language.printers.python import Printer
+from gpuvet.language.printers.python import Printer, function_of, hoist
 
 _POD = {("metadata", "annotations"): "annotations", ("metadata", "labels"): "labels", ("spec",): "spec"}
 _SUBJECT = {
@@ -27,6 +27,27 @@ _DEEP = 14
 
 class _Unfit(Exception):
     """The rule needs its full function: code of its own draws up what it is about."""
+
+
+def print_screens(rules: list[tuple[str, str, tuple[ir.Check, ...]]]) -> list[str]:
+    """The source of a module's functions: definitions first, then a screen for each rule (id, sort of subject, checks) that can have one."""
+    screens = [(checks, print_screen(name, on, checks)) for name, on, checks in rules]
+    conditions = [expr for checks, screen in screens if screen is not None for check in checks for expr in conditions_of(check)]
+    defined = dict.fromkeys(part for expr in conditions for part in reversed(ir.walk(expr)) if isinstance(part, ir.Defined))
+    return [*(_print_definition(each) for each in defined), *(screen for _, screen in screens if screen is not None)]
+
+
+def conditions_of(check: ir.Check) -> list[ir.Expr]:
+    """What decides whether a check has something to say."""
+    return [check.when, *(of for _, of in check.each)]
+
+
+def _print_definition(defined: ir.Defined) -> str:
+    printer = Printer()
+    plan = hoist(ir.Check(when=defined.of, at=ir.ABSENT, message=()))
+    lines = [*printer.definitions(plan, None, "    "), f"    return {printer.value(defined.of)}"]
+    roots = [f"    {root} = {source}" for root, source in printer.roots.items()]
+    return "\n".join([f"def {function_of(defined)}(s: Any) -> Any:", *roots, *lines, ""])
 
 
 def print_screen(name: str, on: str, checks: tuple[ir.Check, ...]) -> str | None:
@@ -58,7 +79,7 @@ class _Screen(Printer):
             return
         if len(indent) > 4 * _DEEP:
             raise _Unfit
-        ready = sorted((test for test in tests if free(test) <= bound), key=_cost)
+        ready = sorted((test for test in tests if ir.free(test) <= bound), key=_cost)
         if ready and (not loops or _cost(ready[0]) < 20):
             test = ready[0]
             rest = [other for other in tests if other is not test]
@@ -118,7 +139,7 @@ class _Screen(Printer):
         parts = dict.fromkeys(self.certain(test))
         chosen: list[ir.Expr] = []
         for part in sorted(parts, key=lambda part: (-len(ir.walk(part)), repr(part))):
-            if part in self.hoisted or isinstance(part, _BOOLEAN) or not free(part) <= bound:
+            if part in self.hoisted or isinstance(part, _BOOLEAN) or not ir.free(part) <= bound:
                 continue
             if sum(self.uses(root, part, chosen) for root in (test, *later, *chosen)) > 1:
                 chosen.append(part)
@@ -130,7 +151,7 @@ class _Screen(Printer):
 
     def certain(self, expr: ir.Expr) -> list[ir.Expr]:
         """The parts of a test that are worked out whatever it says."""
-        if self.is_leaf(expr):
+        if self.is_leaf(expr) or isinstance(expr, ir.Defined):
             return [expr]
         match expr:
             case ir.And(parts) | ir.Or(parts):
@@ -145,7 +166,7 @@ class _Screen(Printer):
         """How often an expression is written inside another (not counting what is named by now)."""
         if root == sought:
             return 0 if root in named else 1
-        if self.is_leaf(root):
+        if self.is_leaf(root) or isinstance(root, ir.Defined):
             return 0
         return sum(1 if child == sought else 0 if child in named else self.uses(child, sought, named) for child in ir.children(root))
 
@@ -173,6 +194,8 @@ class _Screen(Printer):
                 return f"({self.pairs(then)} if {self.value(test)} else {self.pairs(otherwise)})"
             case ir.Flatten(of):
                 return f"[pair_ for list_ in {self.sequence(of)} for pair_ in pairs(list_)]"
+            case ir.First(of):
+                return f"[*{self.pairs(of)}][:1]"
             case ir.Get() | ir.Constant() | ir.Name() | ir.Param() | ir.Fact():
                 return f"pairs({self.value(expr)})"
         raise _Unfit
@@ -209,7 +232,7 @@ class _Screen(Printer):
                 self.count += 1
                 kinds = tuple(sorted({part.kind for part in ir.walk(expr) if isinstance(part, ir.FindAll)}))
                 plain = _Screen(self.name, self.on).general(expr)
-                return f"s.once('{self.name}.{self.count}', {kinds!r}, lambda: {plain})"
+                return f"s.once_for_all('{self.name}.{self.count}', {kinds!r}, lambda: {plain})"
             case ir.IsType(of, "text"):
                 return f"(type({v(of)}) is str)"
             case ir.IsType(of, "map"):
@@ -275,18 +298,8 @@ def _conjuncts(expr: ir.Expr) -> list[ir.Expr]:
 def _only_asks(expr: ir.Expr) -> bool:
     """Whether it hangs on the known objects of a kind alone, so that it is the same for all subjects of a run."""
     parts = ir.walk(expr)
-    own = (ir.Root, ir.Effective, ir.Source, ir.Find, ir.PodSum, ir.Parsed, ir.Python, ir.KeyOf)
-    return any(isinstance(part, ir.FindAll) for part in parts) and not any(isinstance(part, own) for part in parts) and not free(expr)
-
-
-def free(expr: ir.Expr) -> frozenset[str]:
-    """Variables that the expression does not bind itself."""
-    match expr:
-        case ir.Name(name) | ir.KeyOf(name):
-            return frozenset((name,))
-        case ir.Quantified(_, var, of, body):
-            return free(of) | (free(body) - {var})
-    return frozenset(name for child in ir.children(expr) for name in free(child))
+    own = (ir.Root, ir.Effective, ir.Source, ir.Find, ir.PodSum, ir.Parsed, ir.Python, ir.KeyOf, ir.Defined)
+    return any(isinstance(part, ir.FindAll) for part in parts) and not any(isinstance(part, own) for part in parts) and not ir.free(expr)
 
 
 def _path(expr: ir.Expr) -> tuple[str, ...] | None:
@@ -323,6 +336,9 @@ _COSTS: dict[type[ir.Expr], float] = {
 def _cost(expr: ir.Expr) -> float:
     """A guess, in tenths of a microsecond or so."""
     inside = sum(_cost(child) for child in ir.children(expr))
+    if isinstance(expr, ir.Defined):
+        # Most often another rule has asked for it before.
+        return 3 + inside / 4
     if isinstance(expr, ir.Quantified):
         inside += 4 + 2 * _cost(expr.body)
     return _COSTS.get(type(expr), 1.0) + inside
