@@ -10,6 +10,7 @@ from gpuvet.language.catalogue import LoadedRule, load_document, load_rules
 from gpuvet.language.info import rule_info
 from gpuvet.language.kinds import KINDS
 from gpuvet.language.printers.python import print_definitions, print_module, print_rule
+from gpuvet.language.printers.screen import print_screens
 from gpuvet.values.data import data_folder, source_digest
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.rule import RuleInfo
@@ -28,6 +29,7 @@ def render_compiled(fixtures: FilePath) -> dict[str, str]:
         module = path.stem.replace("-", "_")
         if any(rule.checks for rule in loaded):
             files[f"rules_{module}.py"] = _render_functions(loaded, path.name)
+            files[f"screens_{module}.py"] = _render_screens(loaded, path.name)
         infos.extend(rule_info(rule, f"gpuvet.compiled.rules_{module}") for rule in loaded)
     for what in ("id", "name"):
         given = [getattr(info, what) for info in infos]
@@ -52,6 +54,11 @@ def _render_functions(loaded: list[LoadedRule], source: str) -> str:
     return HEADER.format(source=f"rules/{source}") + print_module(functions, print_definitions(rule.checks for rule in loaded))
 
 
+def _render_screens(loaded: list[LoadedRule], source: str) -> str:
+    screens = print_screens([(rule.text.id, rule.text.on, rule.checks) for rule in loaded if rule.checks])
+    return HEADER.format(source=f"rules/{source}") + print_module(screens)
+
+
 def _facts(rules: FilePath) -> dict[str, Any]:
     return {path.stem: load_document(path, f"rules/facts/{path.name}").value for path in sorted((rules / "facts").glob("*.yaml"))}
 
@@ -73,7 +80,7 @@ def _call(info: RuleInfo) -> str:
 
 def write_compiled(folder: FilePath, fixtures: FilePath, check: bool) -> list[str]:
     """Writes what differs (or, with `check`, only looks) and returns the names of the files that differ."""
-    return write_files(folder, render_compiled(fixtures), "rules_*.py", check)
+    return write_files(folder, render_compiled(fixtures), "[rs]*_*.py", check)
 
 
 def write_files(folder: FilePath, files: dict[str, str], ours: str, check: bool) -> list[str]:
