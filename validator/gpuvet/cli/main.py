@@ -24,7 +24,11 @@ def main(argv: list[str] | None = None) -> int:
     # A start pays only for the subcommand that was asked for; help and mistakes see all of them.
     for name in words[:1] if words[:1] and words[0] in COMMANDS else COMMANDS:
         import_module(f"gpuvet.cli.{name}").register(commands)
-    options = parser.parse_args(words)
+    options, rest = parser.parse_known_args(words)
+    if rest and (not hasattr(options, "paths") or any(word.startswith("-") and word != "-" for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:  # argparse takes paths in one go; those behind an option are left over
+        options.paths = [*options.paths, *rest]
     try:
         return int(options.run(options))
     except GpuvetError as error:

@@ -450,24 +450,25 @@ def KM020(s: Any, p: Any) -> bool:
 
 
 def KM021(s: Any, p: Any) -> bool:
-    pod_ = s.pod
     object_ = s.object
+    pod_ = s.pod
     spec = s.spec
-    for part in items(get(pod_, 'metadata')):
-        if (get(part, 'metax-tech.com/sgpu-qos-policy') is not None):
-            break
-    else:
-        for part in items(get(object_, 'metadata')):
+    if (not (get(object_, 'spec', 'jobTemplate', 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy') is not None)):
+        for part in items(get(pod_, 'metadata')):
             if (get(part, 'metax-tech.com/sgpu-qos-policy') is not None):
                 break
         else:
-            for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
-                if s.once(_sgpu_pod_6f575d):
-                    return True
+            for part in items(get(object_, 'metadata')):
+                if (get(part, 'metax-tech.com/sgpu-qos-policy') is not None):
+                    break
+            else:
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                    if s.once(_sgpu_pod_6f575d):
+                        return True
     return False
 
 
-def KM122(s: Any, p: Any) -> bool:
+def KM022(s: Any, p: Any) -> bool:
     object_ = s.object
     for k in items(('metax-tech.com/sgpu-qos-policy', 'scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
         if (get(object_, 'metadata', 'annotations', k) is not None):
@@ -987,9 +988,11 @@ def KM025(s: Any, p: Any) -> bool:
             if (not contains(v2, 'koord')):
                 if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
                     if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
-                        for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
-                            if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
-                                return True
+                        if (not (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None)):
+                            if (not (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None)):
+                                for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
+                                    if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+                                        return True
     return False
 
 
@@ -1124,4 +1127,49 @@ def KM062(s: Any, p: Any) -> bool:
     if (type(v1) is str):
         if ((not (v1 == 'HAMi-core')) or lt(0, whole(s.pod_sum('metax-tech.com/sgpu')))):
             return True
+    return False
+
+
+def KM027(s: Any, p: Any) -> bool:
+    spec = s.spec
+    v1 = spec.get('initContainers')
+    if lt(0, size(v1)):
+        for who in items(v1):
+            v2 = get(who, 'resources')
+            v3 = get(v2, 'limits')
+            v4 = get(v3, 'koordinator.sh/gpu.shared')
+            if (not ((v4 if (v4 is not None) else get(v2, 'requests', 'koordinator.sh/gpu.shared')) is not None)):
+                v5 = get(v3, 'koordinator.sh/gpu')
+                if (((v5 if (v5 is not None) else get(v2, 'requests', 'koordinator.sh/gpu')) is not None) or ((get(v3, 'koordinator.sh/gpu-core') if (get(v3, 'koordinator.sh/gpu-core') is not None) else get(v2, 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(v3, 'koordinator.sh/gpu-memory-ratio') if (get(v3, 'koordinator.sh/gpu-memory-ratio') is not None) else get(v2, 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(v3, 'koordinator.sh/gpu-memory') if (get(v3, 'koordinator.sh/gpu-memory') is not None) else get(v2, 'requests', 'koordinator.sh/gpu-memory')) is not None)):
+                    if s.once(_accepted_1b9a7f):
+                        return True
+    return False
+
+
+def KM161(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if lt(1, whole(s.pod_sum('koordinator.sh/gpu.shared'))):
+        for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+            return True
+    return False
+
+
+def KM162(s: Any, p: Any) -> bool:
+    spec = s.spec
+    v1 = whole(s.pod_sum('koordinator.sh/gpu-memory'))
+    if le(1048576, v1):
+        if lt(v1, 268435456):
+            if (not lt(1, whole(s.pod_sum('koordinator.sh/gpu.shared')))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))]][:1]:
+                    return True
+    return False
+
+
+def KM163(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-core')))):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):
+            for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (((get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') if (get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') is not None) else get(c, 'resources', 'requests', 'cambricon.com/mlu.smlu.vcore')) is not None) or ((get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') if (get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') is not None) else get(c, 'resources', 'requests', 'cambricon.com/mlu.smlu.vmemory')) is not None))]][:1]:
+                if (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                    return True
     return False

@@ -1,5 +1,6 @@
 """One file: skip, read, judge, keep facts."""
 
+import io
 import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -47,7 +48,7 @@ def check_file(name: str, data: bytes, job: FileJob) -> FileResult:
     result = FileResult()
     counts = result.counts
     counts.files = 1
-    if job.needles and not job.needles.stand_in(data):
+    if job.needles and not job.needles.stand_in(data) and not _is_empty(data):
         reading = check_syntax(data)
         counts.skipped = 1
     else:
@@ -111,6 +112,11 @@ def origin_of(value: Any) -> str | None:
         if key == "path":
             return path.strip().strip("'\"") or None
     return None
+
+
+def _is_empty(data: bytes) -> bool:
+    """Whether there is nothing but blank lines, comments and document marks: the first line of content ends the search."""
+    return all(line[:1] == b"#" or line.strip() in (b"", b"---", b"...") for line in io.BytesIO(data))
 
 
 def _add_problem(result: FileResult, problem: Problem, name: str, job: FileJob) -> None:
