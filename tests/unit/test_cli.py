@@ -87,12 +87,12 @@ def test_exit_code(arguments: list[str], code: int, capsys: pytest.CaptureFixtur
 
 
 def crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpuvet.compiled import rules_qgpu
+    from gpuvet.compiled import screens_qgpu
 
     def fails(*_: object) -> None:
         raise ZeroDivisionError("as if")
 
-    monkeypatch.setattr(rules_qgpu, "QG009", fails)
+    monkeypatch.setattr(screens_qgpu, "QG009", fails)
 
 
 def test_no_full_verdict_beats_everything(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

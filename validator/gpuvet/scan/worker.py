@@ -41,7 +41,7 @@ class Worker:
         except OSError as error:
             return unreadable(name, error.strerror or str(error), self._job)
         if self._job.known_by and not self._job.known_by.stand_in(data):
-            if len(data) <= self._room:
+            if len(data) <= self._room or entry == "-":
                 self._room -= len(data)
                 self._kept[entry] = data
             return None
@@ -70,7 +70,7 @@ class Worker:
         """All that is to be said of a postponed file."""
         name = self._job.stdin_name if entry == "-" else entry
         try:
-            data = self._kept.pop(entry, None) or read_bytes(entry)
+            data = self._kept.pop(entry) if entry in self._kept else read_bytes(entry)
         except OSError as error:
             return unreadable(name, error.strerror or str(error), self._job)
         return check_file(name, data, self._job)
