@@ -12,8 +12,8 @@ from gpuvet.values.finding import Finding
 
 EXPECTED: dict[str, list[tuple[int, str, str]]] = {
     "inference-service.yaml": [(23, "PL080", "error"), (23, "PL083", "error")],
-    "metax-node.yaml": [(46, "KM032", "error")],
-    "metax-pod.yaml": [(4, "K8S012", "error"), (19, "KM006", "error")],
+    "metax-node.yaml": [(15, "KM042", "error"), (25, "KM040", "error"), (46, "KM032", "error"), (59, "KM149", "error")],
+    "metax-pod.yaml": [(4, "K8S012", "error"), (7, "KM020", "error"), (19, "KM006", "error"), (20, "KM050", "warning")],
     "qgpu-inference.yaml": [(17, "QG023", "warning"), (26, "QG004", "error"), (27, "QG003", "error")],
     "tensor-fusion-app.yaml": [(20, "TF013", "error"), (21, "TF007", "error"), (23, "TF062", "error")],
     "tensor-fusion-cronjob.yaml": [(7, "TF005", "error"), (15, "K8S001", "error"), (18, "TF015", "warning"), (19, "TF011", "error")],

@@ -58,18 +58,6 @@ def _node_of_qgpu_60ffdb_because(s: Any, truth: bool) -> Any:
     return reason(s, [[get(self_, 'spec', 'template', 'metadata', 'labels')] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(self_, 'spec', 'template', 'metadata', 'labels'))]) else None, [get(self_, 'status', 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(self_, 'status', 'capacity')) else None, [get(self_, 'status', 'allocatable')] if member('tke.cloud.tencent.com/qgpu-core', get(self_, 'status', 'allocatable')) else None]) if truth else [*[*[get(self_, 'spec', 'template', 'metadata', 'labels')], *[None]], *[get(self_, 'status', 'capacity')], *[get(self_, 'status', 'allocatable')]]
 
 
-def _cards_ee841a(s: Any) -> Any:
-    """cards"""
-    return [div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory'))), div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core'))), 100)) for n in [n for n in items(s.find_all('Node')) if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))]]
-
-
-def _cards_ee841a_because(s: Any, truth: bool) -> Any:
-    """cards"""
-    reads_1 = [*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')]]]]
-    reads_2 = [*reads_1, *[because_ for n_at, n in [(n_at, n) for n_at, n in s.located_all('Node') if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))] for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
-    return reads_2 if truth else reads_2
-
-
 
 def QG003(s: Any, p: Any, out: Any) -> None:
     """qgpu-memory-in-bytes"""
@@ -932,18 +920,20 @@ def QG016(s: Any, p: Any, out: Any) -> None:
             qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
             qgpu_memory_number = whole(quantity(qgpu_memory__))
             if le(qgpu_memory_number, integer(get(FACTS['qgpu-cards'], 'largestMemory'))):
-                cards = s.once(_cards_ee841a)
-                value = largest(items(cards))
-                if lt(value, qgpu_memory_number):
+                value = [div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory'))), div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core'))), 100)) for n in [n for n in items(s.find_all('Node')) if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))]]
+                value_ = largest(value)
+                if lt(value_, qgpu_memory_number):
+                    reads_1 = [*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')]]]]
+                    reads_2 = [*reads_1, *[because_ for n_at, n in [(n_at, n) for n_at, n in s.located_all('Node') if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))] for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
                     out((
                         ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
                         False,
-                        say('qgpu-memory is ', text(qgpu_memory__), ' GiB, and no card of the known nodes has more than ', text(value)),
-                        say('at most ', text(value), ', the largest card among the known nodes'),
+                        say('qgpu-memory is ', text(qgpu_memory__), ' GiB, and no card of the known nodes has more than ', text(value_)),
+                        say('at most ', text(value_), ', the largest card among the known nodes'),
                         qgpu_memory__,
                         [],
                         None,
-                        [*[*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *_in_bytes_8a7379_because(s, False), *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[get(FACTS['qgpu-cards'], 'largestMemory')]]], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *_cards_ee841a_because(s, True)]],
+                        [*[*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *_in_bytes_8a7379_because(s, False), *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[get(FACTS['qgpu-cards'], 'largestMemory')]]], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *reads_2]],
                     ))
 
 

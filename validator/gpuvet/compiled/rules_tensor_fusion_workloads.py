@@ -9,29 +9,6 @@ from gpuvet.values.total import (
 )
 
 
-def _desired_9640c8(s: Any) -> Any:
-    """desired"""
-    template_ = s.template
-    object_ = s.object
-    pod_ = s.pod
-    kind = get(template_, 'kind')
-    spec = get(object_, 'spec')
-    annotations = get(pod_, 'metadata', 'annotations')
-    parallelism = get(spec, 'parallelism')
-    enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
-    replicas = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
-    return (integer(enabled_replicas) if (enabled_replicas is not None) else (integer(replicas) if (replicas is not None) else (integer(get(spec, 'replicas')) if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(parallelism) if (parallelism is not None) else 1) if equal(kind, 'Job') else None))))
-
-
-def _desired_9640c8_because(s: Any, truth: bool) -> Any:
-    """desired"""
-    pod_ = s.pod
-    object_ = s.object
-    template_ = s.template
-    return ([get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas')] if (get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') is not None) else ([get(s.find('WorkloadProfile', get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')] if (get(s.find('WorkloadProfile', get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas') is not None) else ([get(object_, 'spec', 'replicas')] if member(get(template_, 'kind'), ('Deployment', 'StatefulSet', 'ReplicaSet')) else (([get(object_, 'spec', 'parallelism')] if (get(object_, 'spec', 'parallelism') is not None) else []) if equal(get(template_, 'kind'), 'Job') else [])))) if truth else ([get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas')] if (get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') is not None) else ([get(s.find('WorkloadProfile', get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')] if (get(s.find('WorkloadProfile', get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas') is not None) else ([get(object_, 'spec', 'replicas')] if member(get(template_, 'kind'), ('Deployment', 'StatefulSet', 'ReplicaSet')) else (([get(object_, 'spec', 'parallelism')] if (get(object_, 'spec', 'parallelism') is not None) else []) if equal(get(template_, 'kind'), 'Job') else []))))
-
-
-
 def TF036(s: Any, p: Any, out: Any) -> None:
     """reuse-without-workload"""
     pod_ = s.pod
@@ -57,7 +34,7 @@ def TF501(s: Any, p: Any, out: Any) -> None:
     metadata = get(pod_, 'metadata')
     if equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true'):
         annotations = get(metadata, 'annotations')
-        if (not any(member(a_at[-1], ('tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source')) for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))):
+        if (not any((type(a_at[-1]) is str and a_at[-1] in {'tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source'}) for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))):
             workload = get(annotations, 'tensor-fusion.ai/workload')
             if (not (workload is not None)):
                 if (not (get(annotations, 'tensor-fusion.ai/generate-workload') is not None)):
@@ -687,7 +664,7 @@ def TF050(s: Any, p: Any, out: Any) -> None:
     metadata = get(pod_, 'metadata')
     if equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true'):
         annotations = get(metadata, 'annotations')
-        if (not any(member(a_at[-1], ('tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source')) for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))):
+        if (not any((type(a_at[-1]) is str and a_at[-1] in {'tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source'}) for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))):
             containers = get(pod_, 'spec', 'containers')
             if equal(size(containers), 1):
                 if ((not equal(p['platform.tensorFusion'], None)) or (get(annotations, 'tensor-fusion.ai/workload') is not None) or (get(annotations, 'tensor-fusion.ai/generate-workload') is not None)):
@@ -711,7 +688,7 @@ def TF051(s: Any, p: Any, out: Any) -> None:
     """boolean-neither-true-nor-false"""
     pod_ = s.pod
     for value_at, value in located((*('pod',), 'metadata', 'annotations'), get(pod_, 'metadata', 'annotations')):
-        if member(value_at[-1], ('tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/no-standalone-worker-mode')):
+        if (type(value_at[-1]) is str and value_at[-1] in {'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/no-standalone-worker-mode'}):
             if is_type(value, 'text'):
                 if (not member(value, ('true', 'false'))):
                     value_ = lower(trim(value))
@@ -1369,51 +1346,69 @@ def TF068(s: Any, p: Any, out: Any) -> None:
 def TF542(s: Any, p: Any, out: Any) -> None:
     """gang-minimum-above-replicas"""
     pod_ = s.pod
-    object_ = s.object
     template_ = s.template
+    object_ = s.object
     annotations = get(pod_, 'metadata', 'annotations')
     if equal(get(annotations, 'tensor-fusion.ai/gang-enabled'), 'true'):
-        desired = s.once(_desired_9640c8)
-        if le(2, desired):
+        kind = get(template_, 'kind')
+        spec = get(object_, 'spec')
+        replicas = get(spec, 'replicas')
+        parallelism = get(spec, 'parallelism')
+        value = equal(kind, 'Job')
+        enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
+        has_enabled_replicas = (enabled_replicas is not None)
+        enabled_replicas_number = integer(enabled_replicas)
+        replicas_ = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+        has_replicas = (replicas_ is not None)
+        replicas_number = (integer(replicas_) if has_replicas else (integer(replicas) if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(parallelism) if (parallelism is not None) else 1) if value else None)))
+        enabled_replicas_number_ = (enabled_replicas_number if has_enabled_replicas else replicas_number)
+        if le(2, enabled_replicas_number_):
             gang_min_members = get(annotations, 'tensor-fusion.ai/gang-min-members')
-            if lt(desired, integer(gang_min_members)):
-                spec = get(object_, 'spec')
-                enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
-                replicas = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+            if lt(enabled_replicas_number_, integer(gang_min_members)):
+                reads_1 = ([replicas_] if has_replicas else [*[replicas_], *([replicas] if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else [*[kind], *(([parallelism] if (parallelism is not None) else [parallelism]) if value else [kind])])])
                 out((
                     (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members'),
                     False,
-                    say('gang-min-members is ', text(gang_min_members), ', and there are ', text(desired), ' replicas'),
-                    say('at most ', text(desired)),
+                    say('gang-min-members is ', text(gang_min_members), ', and there are ', text(enabled_replicas_number_), ' replicas'),
+                    say('at most ', text(enabled_replicas_number_)),
                     gang_min_members,
-                    [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') if (enabled_replicas is not None) else ((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'replicas') if (replicas is not None) else ((*('object',), 'spec', 'parallelism') if equal(get(template_, 'kind'), 'Job') else (*('object',), 'spec', 'replicas')))), say('the number of replicas is ', text(desired)))],
-                    (say('write ', text(desired)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members'), desired), )),
-                    [*[*[get(annotations, 'tensor-fusion.ai/gang-enabled')], *_desired_9640c8_because(s, True)], *[*[gang_min_members], *_desired_9640c8_because(s, True)]],
+                    [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') if has_enabled_replicas else ((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'replicas') if has_replicas else ((*('object',), 'spec', 'parallelism') if value else (*('object',), 'spec', 'replicas')))), say('the number of replicas is ', text(enabled_replicas_number_)))],
+                    (say('write ', text(enabled_replicas_number_)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members'), enabled_replicas_number_), )),
+                    [*[*[get(annotations, 'tensor-fusion.ai/gang-enabled')], *([enabled_replicas] if has_enabled_replicas else [*[enabled_replicas], *reads_1])], *[*[gang_min_members], *([enabled_replicas] if has_enabled_replicas else [*[enabled_replicas], *reads_1])]],
                 ))
 
 
 def TF543(s: Any, p: Any, out: Any) -> None:
     """gang-of-one"""
     pod_ = s.pod
-    object_ = s.object
     template_ = s.template
+    object_ = s.object
     annotations = get(pod_, 'metadata', 'annotations')
     gang_enabled = get(annotations, 'tensor-fusion.ai/gang-enabled')
     if equal(gang_enabled, 'true'):
-        desired = s.once(_desired_9640c8)
-        if lt(desired, 2):
-            spec = get(object_, 'spec')
-            enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
-            replicas = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+        kind = get(template_, 'kind')
+        spec = get(object_, 'spec')
+        replicas = get(spec, 'replicas')
+        parallelism = get(spec, 'parallelism')
+        value = equal(kind, 'Job')
+        enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
+        has_enabled_replicas = (enabled_replicas is not None)
+        enabled_replicas_number = integer(enabled_replicas)
+        replicas_ = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+        has_replicas = (replicas_ is not None)
+        replicas_number = (integer(replicas_) if has_replicas else (integer(replicas) if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(parallelism) if (parallelism is not None) else 1) if value else None)))
+        enabled_replicas_number_ = (enabled_replicas_number if has_enabled_replicas else replicas_number)
+        if lt(enabled_replicas_number_, 2):
+            reads_1 = ([replicas_] if has_replicas else [*[replicas_], *([replicas] if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else [*[kind], *(([parallelism] if (parallelism is not None) else [parallelism]) if value else [kind])])])
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled'),
                 False,
-                say("gang-enabled is 'true', and the number of replicas is ", text(desired)),
+                say("gang-enabled is 'true', and the number of replicas is ", text(enabled_replicas_number_)),
                 '2 replicas or more, or no gang',
                 gang_enabled,
-                [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') if (enabled_replicas is not None) else ((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'replicas') if (replicas is not None) else ((*('object',), 'spec', 'parallelism') if equal(get(template_, 'kind'), 'Job') else (*('object',), 'spec', 'replicas')))), say('the number of replicas is ', text(desired)))],
+                [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') if has_enabled_replicas else ((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'replicas') if has_replicas else ((*('object',), 'spec', 'parallelism') if value else (*('object',), 'spec', 'replicas')))), say('the number of replicas is ', text(enabled_replicas_number_)))],
                 ('leave gang-enabled out', False, ()),
-                [*[gang_enabled], *_desired_9640c8_because(s, True)],
+                [*[gang_enabled], *([enabled_replicas] if has_enabled_replicas else [*[enabled_replicas], *reads_1])],
             ))
 
 
@@ -1465,12 +1460,19 @@ def TF545(s: Any, p: Any, out: Any) -> None:
 def TF546(s: Any, p: Any, out: Any) -> None:
     """gang-without-minimum"""
     pod_ = s.pod
+    template_ = s.template
+    object_ = s.object
     annotations = get(pod_, 'metadata', 'annotations')
     gang_enabled = get(annotations, 'tensor-fusion.ai/gang-enabled')
     if equal(gang_enabled, 'true'):
         gang_min_members = get(annotations, 'tensor-fusion.ai/gang-min-members')
         has_gang_min_members = (gang_min_members is not None)
         if (equal((gang_min_members if has_gang_min_members else ''), '') or equal(integer(gang_min_members), 0)):
+            kind = get(template_, 'kind')
+            spec = get(object_, 'spec')
+            parallelism = get(spec, 'parallelism')
+            enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
+            replicas = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
             out((
                 ((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members') if has_gang_min_members else (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled')),
                 False,
@@ -1478,7 +1480,7 @@ def TF546(s: Any, p: Any, out: Any) -> None:
                 'gang-min-members of 2 or more',
                 gang_min_members,
                 [],
-                (say('add tensor-fusion.ai/gang-min-members', (', at most the replicas' if le(2, s.once(_desired_9640c8)) else '')), False, ()),
+                (say('add tensor-fusion.ai/gang-min-members', (', at most the replicas' if le(2, (integer(enabled_replicas) if (enabled_replicas is not None) else (integer(replicas) if (replicas is not None) else (integer(get(spec, 'replicas')) if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(parallelism) if (parallelism is not None) else 1) if equal(kind, 'Job') else None))))) else '')), False, ()),
                 [*[gang_enabled], *reason(s, [([gang_min_members] if has_gang_min_members else [gang_min_members]) if equal((gang_min_members if has_gang_min_members else ''), '') else None, [gang_min_members] if equal(integer(gang_min_members), 0) else None])],
             ))
 

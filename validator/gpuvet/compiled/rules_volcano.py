@@ -727,7 +727,7 @@ def VJ102(s: Any, p: Any, out: Any) -> None:
     object_ = s.object
     spec = get(object_, 'spec')
     for plugin_at, plugin in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins'), get((get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec), 'plugins')):
-        if (not member(plugin_at[-1], ('ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'))):
+        if (not (type(plugin_at[-1]) is str and plugin_at[-1] in {'ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'})):
             value = nearest(plugin_at[-1], ('ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'))
             out((
                 plugin_at,

@@ -112,7 +112,7 @@ class RuleSet:
 
     def needles(self) -> tuple[bytes, ...]:
         """Byte strings of which a file must hold one for any rule to speak about it, or to look something up in it."""
-        found: set[str] = set(self.finds)
+        found = {find.rpartition("/")[2] for find in self.finds}
         for rule in self.rules:
             info = rule.info
             for sort, token in _tokens(info, self.usage_key):

@@ -390,7 +390,8 @@ _LARGE = 30
 
 def _shared(name: str, expr: ir.Expr) -> ir.Expr:
     number = ir.type_of(expr) in ("bool", "integer", "quantity")
-    own = any(isinstance(part, ir.Param) for part in ir.walk(expr))  # each rule has its own parameters
+    # Each rule has its own parameters, and must be seen to ask for other objects itself.
+    own = any(isinstance(part, ir.Param | ir.Find | ir.FindAll | ir.Effective | ir.Source) for part in ir.walk(expr))
     return ir.Defined(name, expr) if number and not own and len(ir.parts(expr)) > _LARGE and not ir.free(expr) else expr
 
 
@@ -570,7 +571,7 @@ FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
     "effective": lambda scope, name: ir.Effective(_text_constant(name)),
     "source": lambda scope, name: ir.Source(_text_constant(name)),
     "find": _find,
-    "findAll": lambda scope, kind: ir.FindAll(_text_constant(kind)),
+    "findAll": lambda scope, kind, *name: ir.FindAll(_text_constant(kind), *map(_text_constant, name)),
     "param": lambda scope, name: ir.Param(_text_constant(name)),
     "fact": lambda scope, name: ir.Fact(_text_constant(name)),
     "quantity": lambda scope, of: _as_quantity(of),

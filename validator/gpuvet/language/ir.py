@@ -83,9 +83,11 @@ class Find(Expr):
 
 @dataclass(frozen=True, slots=True)
 class FindAll(Expr):
-    """All known objects of a kind, as a list; unknown when the run knows none and the kind is not declared complete."""
+    """All known objects of a kind, or those of one name in any namespace, as a list; unknown when the run knows none of the kind
+    and it is not declared complete."""
 
     kind: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

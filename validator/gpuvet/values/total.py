@@ -36,7 +36,7 @@ def get(value: Any, *keys: Any) -> Any:
     for key in keys:
         kind = type(value)
         if kind is dict:
-            value = value.get(key)
+            value = value.get(key) if type(key) is str else UNKNOWN if key is UNKNOWN else None
         elif kind is list and type(key) is int and 0 <= key < len(value):
             value = value[key]
         else:
@@ -92,7 +92,7 @@ def member(item: Any, of: Any) -> bool:
     """Whether an item stands in a list, or a key in a map."""
     kind = type(of)
     if kind is list or kind is tuple:
-        return any(equal(item, other) for other in of)
+        return item in of if type(item) is str else any(equal(item, other) for other in of)
     return kind is dict and type(item) is str and item in of
 
 
@@ -411,11 +411,12 @@ def _asked(container: Any, key: Any) -> int | None:
 
 
 def pod_reads(pod: Any, key: Any) -> list[Any]:
-    """The values that `pod_sum` read; one absent value when there is none. A malformed one makes the sum unknown: that it is
-    malformed is for another rule to say."""
+    """The values that `pod_sum` read; one absent value when there is none. One that the API server refuses, malformed or a
+    fraction of an extended resource, makes the sum unknown: to say so is for other rules."""
     spec = get(pod, "spec")
+    parts = NANOS if type(key) is str and "/" in key and "kubernetes.io/" not in key else 1
     found = [
-        value if placeholder(value) or quantity(value) is not None else UNKNOWN
+        value if placeholder(value) or ((nanos := quantity(value)) is not None and nanos % parts == 0) else UNKNOWN
         for name in ("initContainers", "containers")
         for container in items(get(spec, name))
         for which in ("limits", "requests")

@@ -16,7 +16,7 @@ from gpuvet.values import graph, total
 
 _COMPARE = {"<": "lt({}, {})", "<=": "le({}, {})", ">": "lt({1}, {0})", ">=": "le({1}, {0})"}
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod"}
-_TEXT = {"startsWith": "starts", "endsWith": "ends", **{name: name for name in ("split", "trim", "lower", "contains", "append", "repaired")}}
+_TEXT = {"startsWith": "starts", "endsWith": "ends", **{op: op for op in ("split", "trim", "lower", "contains", "append", "repaired")}}
 _FOLD = {"sum": "total", "max": "largest", "min": "smallest"}
 _ROOT = {"self": "s.value", "pod": "s.pod", "object": "s.object", "template": "s.template"}
 
@@ -201,8 +201,8 @@ class _Printer:
                 return f"s.source({field!r})"
             case ir.Find(kind, name, namespace):
                 return f"s.find({kind!r}, {v(name)}, {v(namespace)})"
-            case ir.FindAll(kind):
-                return f"s.find_all({kind!r})"
+            case ir.FindAll(kind, name):
+                return f"s.find_all({kind!r}, {name!r})" if name else f"s.find_all({kind!r})"
             case ir.Param(name):
                 return f"p[{name!r}]"
             case ir.Fact(name):
@@ -217,6 +217,8 @@ class _Printer:
                 return f"is_type({v(of)}, {name!r})"
             case ir.Equal(left, right):
                 return f"equal({v(left)}, {v(right)})"
+            case ir.Member(ir.KeyOf() as item, ir.Constant(value=tuple() as words)) if len(words) > 4 and set(map(type, words)) == {str}:
+                return f"(type({v(item)}) is str and {v(item)} in {{{', '.join(map(repr, words))}}})"
             case ir.Member(item, of):
                 return f"member({v(item)}, {v(of)})"
             case ir.Compare(op, left, right):
@@ -344,8 +346,8 @@ class _Printer:
                 return f"[pair_ for list_at, list_ in {self.located(of)} for pair_ in located(list_at, list_)]"
             case ir.First(of):
                 return f"[*{self.located(of)}][:1]"
-            case ir.FindAll(kind):
-                return f"s.located_all({kind!r})"
+            case ir.FindAll(kind, name):
+                return f"s.located_all({kind!r}, {name!r})" if name else f"s.located_all({kind!r})"
             case ir.Text(op="split"):
                 return f"[({self.place(expr)}, part) for part in {self.value(expr)}]"
             case ir.Python():
