@@ -65,12 +65,12 @@ class Subject:
         """The whole object."""
         return self.scope.value
 
-    def resolver(self) -> Resolver:
-        """The effective configuration, each field worked out once."""
+    def resolver(self, full: bool = False) -> Resolver:
+        """The effective configuration, each field worked out once. With `full`, which the first call decides, with what is shadowed."""
         if self._resolver is None:
             namespace = self.scope.namespace or self.scope.context.default_namespace
             inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, self.scope.platforms)
-            self._resolver = resolver(inputs)
+            self._resolver = resolver(inputs, full)
         return self._resolver
 
     def resolved(self, field: str) -> Resolved | None:
