@@ -65,12 +65,12 @@ class Subject:
         """The whole object."""
         return self.scope.value
 
-    def resolver(self) -> Resolver:
+    def resolver(self, full: bool = False) -> Resolver:
         """The effective configuration, each field worked out once."""
         if self._resolver is None:
             namespace = self.scope.namespace or self.scope.context.default_namespace
             inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, self.scope.platforms)
-            self._resolver = resolver(inputs)
+            self._resolver = resolver(inputs, full)
         return self._resolver
 
     def resolved(self, field: str) -> Resolved | None:

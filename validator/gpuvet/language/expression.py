@@ -574,7 +574,7 @@ FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
     "effective": lambda scope, name: ir.Effective(_text_constant(name)),
     "source": lambda scope, name: ir.Source(_text_constant(name)),
     "find": _find,
-    "findAll": lambda scope, kind, name=ir.Constant(""): ir.FindAll(_text_constant(kind), _text_constant(name)),
+    "findAll": lambda scope, kind, *name: ir.FindAll(_text_constant(kind), *map(_text_constant, name)),
     "param": lambda scope, name: ir.Param(_text_constant(name)),
     "fact": lambda scope, name: ir.Fact(_text_constant(name)),
     "quantity": lambda scope, of: _as_quantity(of),

@@ -16,7 +16,7 @@ from gpuvet.values import conform, graph, total
 
 _COMPARE = {"<": "lt({}, {})", "<=": "le({}, {})", ">": "lt({1}, {0})", ">=": "le({1}, {0})"}
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod"}
-_TEXT = {"startsWith": "starts", "endsWith": "ends", **{name: name for name in ("split", "trim", "lower", "contains", "append", "repaired")}}
+_TEXT = {"startsWith": "starts", "endsWith": "ends", **{op: op for op in ("split", "trim", "lower", "contains", "append", "repaired")}}
 _FOLD = {"sum": "total", "max": "largest", "min": "smallest"}
 _ROOT = {"self": "s.value", "pod": "s.pod", "object": "s.object", "template": "s.template"}
 
@@ -349,7 +349,7 @@ class _Printer:
             case ir.First(of):
                 return f"[*{self.located(of)}][:1]"
             case ir.FindAll(kind, name):
-                return f"s.located_all({kind!r}, {name!r})"
+                return f"s.located_all({kind!r}, {name!r})" if name else f"s.located_all({kind!r})"
             case ir.Text(op="split"):
                 return f"[({self.place(expr)}, part) for part in {self.value(expr)}]"
             case ir.Python():
