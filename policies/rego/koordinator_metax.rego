@@ -24,7 +24,7 @@ found contains lib.finding(s, "KM006", here, words) if {
 	gpu_shared_nanos := lib.quantity(lib.either(gpu_shared, lib.get(requests, ["koordinator.sh/gpu.shared"])))
 	gpu_memory_number := lib.whole(gpu_memory_nanos)
 	lib.some_true([lib.below(gpu_memory_nanos, 1048576000000000), lib.all_true([lib.below(1000000000, gpu_shared_nanos), lib.below(lib.floored(gpu_memory_number, lib.whole(gpu_shared_nanos)), 1048576)])])
-	not lib.undecided(s, lib.join([lib.pick(has_gpu_memory, [gpu_memory_], [gpu_memory_, gpu_memory]), lib.pick(lib.below(gpu_memory_nanos, 1048576000000000), lib.pick(has_gpu_memory, [gpu_memory_], [gpu_memory_, gpu_memory]), lib.join([lib.pick(gpu_shared != null, [gpu_shared], [gpu_shared, lib.get(requests, ["koordinator.sh/gpu.shared"])]), lib.join([lib.pick(has_gpu_memory, [gpu_memory_], [gpu_memory_, gpu_memory]), lib.pick(gpu_shared != null, [gpu_shared], [gpu_shared, lib.get(requests, ["koordinator.sh/gpu.shared"])])])]))]))
+	not lib.undecided(s, lib.join([lib.pick(has_gpu_memory, [gpu_memory_], [gpu_memory_, gpu_memory]), lib.reason(s, [lib.pick(lib.below(gpu_memory_nanos, 1048576000000000), lib.pick(has_gpu_memory, [gpu_memory_], [gpu_memory_, gpu_memory]), null), lib.pick(lib.all_true([lib.below(1000000000, gpu_shared_nanos), lib.below(lib.floored(gpu_memory_number, lib.whole(gpu_shared_nanos)), 1048576)]), lib.join([lib.pick(gpu_shared != null, [gpu_shared], [gpu_shared, lib.get(requests, ["koordinator.sh/gpu.shared"])]), lib.join([lib.pick(has_gpu_memory, [gpu_memory_], [gpu_memory_, gpu_memory]), lib.pick(gpu_shared != null, [gpu_shared], [gpu_shared, lib.get(requests, ["koordinator.sh/gpu.shared"])])])]), null)])]))
 	here := lib.pick(has_gpu_memory, ["self", "resources", "limits", "koordinator.sh/gpu-memory"], ["self", "resources", "requests", "koordinator.sh/gpu-memory"])
 	words := concat("", ["koordinator.sh/gpu-memory is ", lib.text(gpu_memory__), ", which is ", lib.text(gpu_memory_number), " bytes; the unit of this key is the byte"])
 }
@@ -108,7 +108,7 @@ found contains lib.finding(s, "KM010", here, words) if {
 	lib.some_true([lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))), lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")))])
 	spec := lib.get(s.pod, ["spec"])
 	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", "metax-tech.com/sgpu"]), lib.get(each, ["resources", "requests", "metax-tech.com/sgpu"]))))], 0, 1)
-	not lib.undecided(s, lib.join([sgpu_pod_b27fc3c6_true_because(s), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")))]))
+	not lib.undecided(s, lib.join([sgpu_pod_b27fc3c6_true_because(s), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.reason(s, [lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), null), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), null), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio"))), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), null)])]))
 	here := lib.pick(lib.get(who, ["resources", "limits", "metax-tech.com/sgpu"]) != null, array.concat(who_at, ["resources", "limits", "metax-tech.com/sgpu"]), array.concat(who_at, ["resources", "requests", "metax-tech.com/sgpu"]))
 	words := "a MetaX sGPU needs koordinator.sh/gpu-core, which is missing"
 }
@@ -135,7 +135,7 @@ found contains lib.finding(s, "KM011", here, words) if {
 	spec := lib.get(s.pod, ["spec"])
 	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", "koordinator.sh/gpu-core"]), lib.get(each, ["resources", "requests", "koordinator.sh/gpu-core"]))))], 0, 1)
 	some [other_at, other] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(each, ["resources", "requests", "koordinator.sh/gpu.shared"]))))], 0, 1)
-	not lib.undecided(s, lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared")]), plain_1bbb11fe_true_because(s), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")]), lib.pick(lib.no(sgpu_pod_b27fc3c6(s)), sgpu_pod_b27fc3c6_false_because(s), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared")), lib.join([accepted_b22c8d80_false_because(s), hooked_efc84b72_false_because(s), hooked_old_0f094a81_false_because(s)])]))
+	not lib.undecided(s, lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared")]), plain_1bbb11fe_true_because(s), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")]), lib.reason(s, [lib.pick(lib.no(sgpu_pod_b27fc3c6(s)), sgpu_pod_b27fc3c6_false_because(s), null), lib.pick(lib.no(lib.below(1, pod_gpu_shared_number)), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), null)]), lib.join([accepted_b22c8d80_false_because(s), hooked_efc84b72_false_because(s), hooked_old_0f094a81_false_because(s)])]))
 	here := lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu-core"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu-core"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu-core"]))
 	words := concat("", [lib.pick(pod_gpu_shared_number == 1, "gpu-core is above 100 percent of the one card that gpu.shared asks for", "gpu-core does not divide into whole percents of at most 100 for each card of gpu.shared"), ": ", lib.text(pod_gpu_core_number), " over ", lib.text(pod_gpu_shared_number)])
 }
@@ -162,7 +162,7 @@ found contains lib.finding(s, "KM012", here, words) if {
 	spec := lib.get(s.pod, ["spec"])
 	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), lib.get(each, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"]))))], 0, 1)
 	some [other_at, other] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(each, ["resources", "requests", "koordinator.sh/gpu.shared"]))))], 0, 1)
-	not lib.undecided(s, lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared")]), plain_1bbb11fe_true_because(s), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pick(lib.no(sgpu_pod_b27fc3c6(s)), sgpu_pod_b27fc3c6_false_because(s), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared")), lib.join([accepted_b22c8d80_false_because(s), hooked_efc84b72_false_because(s), hooked_old_0f094a81_false_because(s)])]))
+	not lib.undecided(s, lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared")]), plain_1bbb11fe_true_because(s), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.reason(s, [lib.pick(lib.no(sgpu_pod_b27fc3c6(s)), sgpu_pod_b27fc3c6_false_because(s), null), lib.pick(lib.no(lib.below(1, pod_gpu_shared_number)), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), null)]), lib.join([accepted_b22c8d80_false_because(s), hooked_efc84b72_false_because(s), hooked_old_0f094a81_false_because(s)])]))
 	here := lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"]))
 	words := concat("", [lib.pick(pod_gpu_shared_number == 1, "gpu-memory-ratio is above 100 percent of the one card that gpu.shared asks for", "gpu-memory-ratio does not divide into whole percents of at most 100 for each card of gpu.shared"), ": ", lib.text(pod_gpu_memory_ratio_number), " over ", lib.text(pod_gpu_shared_number)])
 }
@@ -197,9 +197,9 @@ found contains lib.finding(s, "KM013", here, words) if {
 	value_____ := lib.below(0, lib.mod(value_number, 100))
 	lib.some_true([value_____, lib.all_true([k == "koordinator.sh/gpu-core", lib.no(lib.all_true([value_, lib.below(0, value____)])), lib.below(lib.times(100, lib.pick(lib.all_true([value_, value____ == 0]), lib.floored(pod_gpu_memory_ratio_number, 100), 1)), pod_gpu_core_number)])])
 	spec := lib.get(s.pod, ["spec"])
-	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", k]), lib.get(each, ["resources", "requests", k]))))], 0, 1)
-	not lib.undecided(s, lib.join([lib.pick(lib.below(100, pod_gpu_number), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pick(lib.below(100, pod_gpu_core_number), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"))), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), wrapped_8d14dac0_false_because(s), lib.join([lib.pod_reads(s.pod, "nvidia.com/gpu"), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu")]), lib.join([lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp")]), lib.pick(lib.no(value___), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")), lib.pick(lib.below(0, pod_gpu_number), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pick(value___, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"))), lib.pod_reads(s.pod, k), lib.pick(value_____, lib.pod_reads(s.pod, k), lib.join([[k], lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")])])), lib.join([accepted_b22c8d80_false_because(s), hooked_efc84b72_false_because(s), hooked_old_0f094a81_false_because(s)])]))
-	here := lib.pick(lib.get(who, ["resources", "limits", k]) != null, array.concat(who_at, ["resources", "limits", k]), array.concat(who_at, ["resources", "requests", k]))
+	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get_by(each, ["resources", "limits", k]), lib.get_by(each, ["resources", "requests", k]))))], 0, 1)
+	not lib.undecided(s, lib.join([lib.reason(s, [lib.pick(lib.below(100, pod_gpu_number), lib.pod_reads(s.pod, "koordinator.sh/gpu"), null), lib.pick(lib.below(100, pod_gpu_core_number), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), null), lib.pick(value_, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), null)]), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), wrapped_8d14dac0_false_because(s), lib.join([lib.pod_reads(s.pod, "nvidia.com/gpu"), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu")]), lib.join([lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp")]), lib.reason(s, [lib.pick(lib.no(value___), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), null), lib.pick(lib.no(value__), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), null)]), lib.reason(s, [lib.pick(lib.below(0, pod_gpu_number), lib.pod_reads(s.pod, "koordinator.sh/gpu"), null), lib.pick(value___, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), null), lib.pick(value__, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), null)]), lib.pod_reads(s.pod, k), lib.reason(s, [lib.pick(value_____, lib.pod_reads(s.pod, k), null), lib.pick(lib.all_true([k == "koordinator.sh/gpu-core", lib.no(lib.all_true([value_, lib.below(0, value____)])), lib.below(lib.times(100, lib.pick(lib.all_true([value_, value____ == 0]), lib.floored(pod_gpu_memory_ratio_number, 100), 1)), pod_gpu_core_number)]), lib.join([[k], lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")])]), null)]), lib.join([accepted_b22c8d80_false_because(s), hooked_efc84b72_false_because(s), hooked_old_0f094a81_false_because(s)])]))
+	here := lib.pick(lib.get_by(who, ["resources", "limits", k]) != null, array.concat(who_at, ["resources", "limits", k]), array.concat(who_at, ["resources", "requests", k]))
 	words := concat("", [lib.text(k), " is ", lib.text(value_number), " in all; ", lib.pick(value_____, "above 100 it must be whole cards, a multiple of 100", "without gpu.shared the number of cards follows from gpu-memory-ratio alone, and this is more than 100 for each")])
 }
 
@@ -213,10 +213,10 @@ found contains lib.finding(s, "KM014", here, words) if {
 	schedulerName := lib.get(spec, ["schedulerName"])
 	lib.some_true([lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]), lib.either(schedulerName, lib.get(s.template, ["scheduler"])) == "koord-scheduler"])
 	some k in lib.items(["nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"])
-	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", k]), lib.get(each, ["resources", "requests", k]))))], 0, 1)
+	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get_by(each, ["resources", "limits", k]), lib.get_by(each, ["resources", "requests", k]))))], 0, 1)
 	some [other_at, other] in array.slice([[c_at, c] | some [c_at, c] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.some_true([lib.some_true([lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-core"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"]))))]), lib.some_true([lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "huawei.com/npu-core"]), lib.get(c, ["resources", "requests", "huawei.com/npu-core"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "huawei.com/npu-cpu"]), lib.get(c, ["resources", "requests", "huawei.com/npu-cpu"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "huawei.com/npu-dvpp"]), lib.get(c, ["resources", "requests", "huawei.com/npu-dvpp"]))))]), lib.all_true([lib.no(k == "nvidia.com/gpu"), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "nvidia.com/gpu"]), lib.get(c, ["resources", "requests", "nvidia.com/gpu"]))))]), lib.all_true([k == "dcu.com/gpu", lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "amd.com/gpu"]), lib.get(c, ["resources", "requests", "amd.com/gpu"]))))])])], 0, 1)
-	not lib.undecided(s, lib.pick(lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"))))), lib.pick(schedulerName != null, [schedulerName], [schedulerName, lib.get(s.template, ["scheduler"])])))
-	here := lib.pick(lib.get(who, ["resources", "limits", k]) != null, array.concat(who_at, ["resources", "limits", k]), array.concat(who_at, ["resources", "requests", k]))
+	not lib.undecided(s, lib.reason(s, [lib.pick(lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]), lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), null)]), null), lib.pick(lib.either(schedulerName, lib.get(s.template, ["scheduler"])) == "koord-scheduler", lib.pick(schedulerName != null, [schedulerName], [schedulerName, lib.get(s.template, ["scheduler"])]), null)]))
+	here := lib.pick(lib.get_by(who, ["resources", "limits", k]) != null, array.concat(who_at, ["resources", "limits", k]), array.concat(who_at, ["resources", "requests", k]))
 	words := concat("", [lib.text(k), " asks for whole cards in a Pod that asks for GPUs with other keys too"])
 }
 
@@ -232,9 +232,242 @@ found contains lib.finding(s, "KM015", here, words) if {
 	lib.some_true([hooked_efc84b72(s), hooked_old_0f094a81(s)])
 	spec := lib.get(s.pod, ["spec"])
 	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(each, ["resources", "requests", "koordinator.sh/gpu"]))))], 0, 1)
-	not lib.undecided(s, lib.join([wrapped_8d14dac0_true_because(s), lib.join([lib.pod_reads(s.pod, "nvidia.com/gpu"), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu")]), accepted_b22c8d80_false_because(s), lib.pick(hooked_efc84b72(s), hooked_efc84b72_true_because(s), hooked_old_0f094a81_true_because(s))]))
+	not lib.undecided(s, lib.join([wrapped_8d14dac0_true_because(s), lib.join([lib.pod_reads(s.pod, "nvidia.com/gpu"), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu")]), accepted_b22c8d80_false_because(s), lib.reason(s, [lib.pick(hooked_efc84b72(s), hooked_efc84b72_true_because(s), null), lib.pick(hooked_old_0f094a81(s), hooked_old_0f094a81_true_because(s), null)])]))
 	here := lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu"]))
 	words := concat("", ["koordinator.sh/gpu ", lib.text(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu"))), " stands beside other koordinator.sh GPU keys; only where Koordinator's webhook rewrites it to gpu-core and gpu-memory-ratio can the Pod be placed"])
+}
+
+rules["KM016"] := {"severity": "error", "supersedes": []}
+
+# KM016: sgpu-spans-cards
+found contains lib.finding(s, "KM016", here, words) if {
+	some s in lib.pod_subjects
+	"metax-tech.com/sgpu" in s.tokens
+	lib.below(0, lib.whole(lib.pod_sum(s.pod, "metax-tech.com/sgpu")))
+	spec := lib.get(s.pod, ["spec"])
+	schedulerName := lib.get(spec, ["schedulerName"])
+	lib.some_true([lib.pod_sum(s.pod, "metax-tech.com/vcore") != null, lib.pod_sum(s.pod, "metax-tech.com/vmemory") != null, lib.either(schedulerName, lib.get(s.template, ["scheduler"])) == "hami-scheduler"]) == false
+	pod_gpu_shared := lib.pod_sum(s.pod, "koordinator.sh/gpu.shared")
+	pod_gpu_shared_number := lib.whole(pod_gpu_shared)
+	pod_gpu_shared_number != 1
+	value := lib.flatten([lib.items(lib.get(spec, ["initContainers"])), lib.items(lib.get(spec, ["containers"]))])
+	some [who_at, who] in [[c_at, c] | some [c_at, c] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"])) != null]
+	resources := lib.get(who, ["resources"])
+	name := lib.get(who, ["name"])
+	gpu_shared := lib.get(resources, ["requests", "koordinator.sh/gpu.shared"])
+	gpu_shared_ := lib.get(resources, ["limits", "koordinator.sh/gpu.shared"])
+	has_gpu_shared := gpu_shared_ != null
+	gpu_shared__ := lib.either(gpu_shared_, gpu_shared)
+	gpu_shared_nanos := lib.quantity(gpu_shared__)
+	value_ := lib.whole(gpu_shared_nanos) == 1
+	value__ := [each | some each in value; lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(each, ["resources", "requests", "koordinator.sh/gpu.shared"]))))]
+	lib.some_true([lib.no(value_), lib.all_true([alike_f01032af(s), lib.all_true([[true | some one in value__; lib.get(one, ["name"]) != name] != [], lib.no([true | some one in array.slice(value__, 0, 1); lib.get(one, ["name"]) == name] != [])])])])
+	gpu_shared_nanos != null
+	not lib.undecided(s, lib.join([lib.join([lib.pod_reads(s.pod, "metax-tech.com/sgpu"), lib.join([lib.pod_reads(s.pod, "metax-tech.com/vcore"), lib.pod_reads(s.pod, "metax-tech.com/vmemory"), lib.pick(schedulerName != null, [schedulerName], [schedulerName, lib.get(s.template, ["scheduler"])])]), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.reason(s, [lib.pick(lib.no(value_), lib.pick(has_gpu_shared, [gpu_shared_], [gpu_shared_, gpu_shared]), null), lib.pick(lib.all_true([alike_f01032af(s), lib.all_true([[true | some one in value__; lib.get(one, ["name"]) != name] != [], lib.no([true | some one in array.slice(value__, 0, 1); lib.get(one, ["name"]) == name] != [])])]), lib.join([alike_f01032af_true_because(s), lib.join([lib.join([lib.join([[lib.get(spec, ["containers"])], [each_because | some each in value; some each_because in lib.pick(lib.get(each, ["resources", "limits", "koordinator.sh/gpu.shared"]) != null, [lib.get(each, ["resources", "limits", "koordinator.sh/gpu.shared"])], [lib.get(each, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(each, ["resources", "requests", "koordinator.sh/gpu.shared"])])]]), [one_because | some one in value__; lib.get(one, ["name"]) != name; some one_because in [lib.get(one, ["name"]), name]]]), lib.join([lib.join([[lib.get(spec, ["containers"])], [each_because | some each in value; some each_because in lib.pick(lib.get(each, ["resources", "limits", "koordinator.sh/gpu.shared"]) != null, [lib.get(each, ["resources", "limits", "koordinator.sh/gpu.shared"])], [lib.get(each, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(each, ["resources", "requests", "koordinator.sh/gpu.shared"])])]]), [one_because | some one in array.slice(value__, 0, 1); some one_because in [lib.get(one, ["name"]), name]]])])]), null)])]), lib.pick(has_gpu_shared, [gpu_shared_], [gpu_shared_, gpu_shared])]))
+	here := lib.pick(has_gpu_shared, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu.shared"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu.shared"]))
+	words := concat("", [lib.pick(value_, "the containers of this Pod ask for several cards in sum, and a MetaX sGPU is part of one", "a MetaX sGPU is part of one card, and gpu.shared names another number of cards"), ": ", lib.text(pod_gpu_shared_number)])
+}
+
+rules["KM017"] := {"severity": "warning", "supersedes": []}
+
+# KM017: several-sgpus
+found contains lib.finding(s, "KM017", here, words) if {
+	some s in lib.container_subjects
+	"metax-tech.com/sgpu" in s.tokens
+	pod_gpu_shared := lib.pod_sum(s.pod, "koordinator.sh/gpu.shared")
+	schedulerName := lib.get(s.pod, ["spec", "schedulerName"])
+	schedulerName_ := lib.either(schedulerName, lib.get(s.template, ["scheduler"]))
+	lib.some_true([lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, pod_gpu_shared != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]), schedulerName_ == "koord-scheduler"])
+	lib.some_true([lib.pod_sum(s.pod, "metax-tech.com/vcore") != null, lib.pod_sum(s.pod, "metax-tech.com/vmemory") != null, schedulerName_ == "hami-scheduler"]) == false
+	lib.below(1, lib.whole(pod_gpu_shared)) == false
+	resources := lib.get(s.value, ["resources"])
+	sgpu := lib.get(resources, ["requests", "metax-tech.com/sgpu"])
+	sgpu_ := lib.get(resources, ["limits", "metax-tech.com/sgpu"])
+	has_sgpu := sgpu_ != null
+	sgpu__ := lib.either(sgpu_, sgpu)
+	lib.below(1000000000, lib.quantity(sgpu__))
+	not lib.undecided(s, lib.join([lib.join([lib.reason(s, [lib.pick(lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, pod_gpu_shared != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]), lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu"), null), lib.pick(pod_gpu_shared != null, lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), null)]), null), lib.pick(schedulerName_ == "koord-scheduler", lib.pick(schedulerName != null, [schedulerName], [schedulerName, lib.get(s.template, ["scheduler"])]), null)]), lib.join([lib.pod_reads(s.pod, "metax-tech.com/vcore"), lib.pod_reads(s.pod, "metax-tech.com/vmemory"), lib.pick(schedulerName != null, [schedulerName], [schedulerName, lib.get(s.template, ["scheduler"])])]), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared")]), lib.pick(has_sgpu, [sgpu_], [sgpu_, sgpu])]))
+	here := lib.pick(has_sgpu, ["self", "resources", "limits", "metax-tech.com/sgpu"], ["self", "resources", "requests", "metax-tech.com/sgpu"])
+	words := concat("", ["the container asks for ", lib.text(sgpu__), " sGPUs, and koord-scheduler describes one slice of one card to the device plugin"])
+}
+
+rules["KM018"] := {"severity": "error", "supersedes": []}
+
+# KM018: sgpu-without-share
+found contains lib.finding(s, "KM018", here, words) if {
+	some s in lib.pod_subjects
+	"metax-tech.com/sgpu" in s.tokens
+	sgpu_pod_b27fc3c6(s)
+	lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]) == false
+	spec := lib.get(s.pod, ["spec"])
+	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", "metax-tech.com/sgpu"]), lib.get(each, ["resources", "requests", "metax-tech.com/sgpu"]))))], 0, 1)
+	not lib.undecided(s, lib.join([sgpu_pod_b27fc3c6_true_because(s), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")])]))
+	here := lib.pick(lib.get(who, ["resources", "limits", "metax-tech.com/sgpu"]) != null, array.concat(who_at, ["resources", "limits", "metax-tech.com/sgpu"]), array.concat(who_at, ["resources", "requests", "metax-tech.com/sgpu"]))
+	words := "metax-tech.com/sgpu stands alone; under koord-scheduler nothing says how much of a card it is"
+}
+
+rules["KM019"] := {"severity": "warning", "supersedes": []}
+
+# KM019: several-sgpu-containers
+found contains lib.finding(s, "KM019", here, words) if {
+	some s in lib.pod_subjects
+	"metax-tech.com/sgpu" in s.tokens
+	pod_gpu_shared := lib.pod_sum(s.pod, "koordinator.sh/gpu.shared")
+	spec := lib.get(s.pod, ["spec"])
+	schedulerName := lib.get(spec, ["schedulerName"])
+	schedulerName_ := lib.either(schedulerName, lib.get(s.template, ["scheduler"]))
+	lib.some_true([lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, pod_gpu_shared != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]), schedulerName_ == "koord-scheduler"])
+	lib.some_true([lib.pod_sum(s.pod, "metax-tech.com/vcore") != null, lib.pod_sum(s.pod, "metax-tech.com/vmemory") != null, schedulerName_ == "hami-scheduler"]) == false
+	lib.below(1, lib.whole(pod_gpu_shared)) == false
+	value := lib.flatten([lib.items(lib.get(spec, ["initContainers"])), lib.items(lib.get(spec, ["containers"]))])
+	some [who_at, who] in [[c_at, c] | some [c_at, c] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "metax-tech.com/sgpu"]), lib.get(c, ["resources", "requests", "metax-tech.com/sgpu"]))))]
+	name := lib.get(who, ["name"])
+	value_ := [each | some each in value; lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", "metax-tech.com/sgpu"]), lib.get(each, ["resources", "requests", "metax-tech.com/sgpu"]))))]
+	[true | some one in value_; lib.get(one, ["name"]) != name] != []
+	[true | some one in array.slice(value_, 0, 1); lib.get(one, ["name"]) == name] == []
+	not lib.undecided(s, lib.join([lib.reason(s, [lib.pick(lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, pod_gpu_shared != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]), lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu"), null), lib.pick(pod_gpu_shared != null, lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), null)]), null), lib.pick(schedulerName_ == "koord-scheduler", lib.pick(schedulerName != null, [schedulerName], [schedulerName, lib.get(s.template, ["scheduler"])]), null)]), lib.join([lib.pod_reads(s.pod, "metax-tech.com/vcore"), lib.pod_reads(s.pod, "metax-tech.com/vmemory"), lib.pick(schedulerName != null, [schedulerName], [schedulerName, lib.get(s.template, ["scheduler"])])]), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.join([lib.join([lib.join([[lib.get(spec, ["containers"])], [each_because | some each in value; some each_because in lib.pick(lib.get(each, ["resources", "limits", "metax-tech.com/sgpu"]) != null, [lib.get(each, ["resources", "limits", "metax-tech.com/sgpu"])], [lib.get(each, ["resources", "limits", "metax-tech.com/sgpu"]), lib.get(each, ["resources", "requests", "metax-tech.com/sgpu"])])]]), [one_because | some one in value_; lib.get(one, ["name"]) != name; some one_because in [lib.get(one, ["name"]), name]]]), lib.join([lib.join([[lib.get(spec, ["containers"])], [each_because | some each in value; some each_because in lib.pick(lib.get(each, ["resources", "limits", "metax-tech.com/sgpu"]) != null, [lib.get(each, ["resources", "limits", "metax-tech.com/sgpu"])], [lib.get(each, ["resources", "limits", "metax-tech.com/sgpu"]), lib.get(each, ["resources", "requests", "metax-tech.com/sgpu"])])]]), [one_because | some one in array.slice(value_, 0, 1); some one_because in [lib.get(one, ["name"]), name]]])])]))
+	here := lib.pick(lib.get(who, ["resources", "limits", "metax-tech.com/sgpu"]) != null, array.concat(who_at, ["resources", "limits", "metax-tech.com/sgpu"]), array.concat(who_at, ["resources", "requests", "metax-tech.com/sgpu"]))
+	words := "a second container of the Pod asks for an sGPU"
+}
+
+rules["KM020"] := {"severity": "error", "supersedes": []}
+
+# KM020: sgpu-qos-policy-unknown
+found contains lib.finding(s, "KM020", here, words) if {
+	some s in lib.pod_subjects
+	"metax-tech.com/sgpu-qos-policy" in s.tokens
+	annotations := lib.get(s.pod, ["metadata", "annotations"])
+	sgpu_qos_policy := lib.get(annotations, ["metax-tech.com/sgpu-qos-policy"])
+	lib.is_type(sgpu_qos_policy, "text")
+	lib.member(sgpu_qos_policy, ["fixed-share", "best-effort", "burst-share"]) == false
+	not lib.undecided(s, [sgpu_qos_policy])
+	here := ["pod", "metadata", "annotations", "metax-tech.com/sgpu-qos-policy"]
+	words := concat("", ["sgpu-qos-policy is ", lib.text(sgpu_qos_policy), ", which is none of the policies of MetaX sGPU"])
+}
+
+rules["KM021"] := {"severity": "warning", "supersedes": []}
+
+# KM021: sgpu-without-qos-policy
+found contains lib.finding(s, "KM021", here, words) if {
+	some s in lib.pod_subjects
+	"metax-tech.com/sgpu" in s.tokens
+	sgpu_pod_b27fc3c6(s)
+	[true | some part in lib.items(lib.get(s.pod, ["metadata"])); lib.get(part, ["metax-tech.com/sgpu-qos-policy"]) != null] == []
+	[true | some part in lib.items(lib.get(s.object, ["metadata"])); lib.get(part, ["metax-tech.com/sgpu-qos-policy"]) != null] == []
+	lib.get(s.object, ["spec", "jobTemplate", "metadata", "annotations", "metax-tech.com/sgpu-qos-policy"]) == null
+	spec := lib.get(s.pod, ["spec"])
+	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", "metax-tech.com/sgpu"]), lib.get(each, ["resources", "requests", "metax-tech.com/sgpu"]))))], 0, 1)
+	not lib.undecided(s, lib.join([sgpu_pod_b27fc3c6_true_because(s), lib.join([[lib.get(s.pod, ["metadata"])], [part_because | some part in lib.items(lib.get(s.pod, ["metadata"])); some part_because in [lib.get(part, ["metax-tech.com/sgpu-qos-policy"])]], [null]]), lib.join([[lib.get(s.object, ["metadata"])], [part_because | some part in lib.items(lib.get(s.object, ["metadata"])); some part_because in [lib.get(part, ["metax-tech.com/sgpu-qos-policy"])]], [null]]), [lib.get(s.object, ["spec", "jobTemplate", "metadata", "annotations", "metax-tech.com/sgpu-qos-policy"])]]))
+	here := lib.pick(lib.get(who, ["resources", "limits", "metax-tech.com/sgpu"]) != null, array.concat(who_at, ["resources", "limits", "metax-tech.com/sgpu"]), array.concat(who_at, ["resources", "requests", "metax-tech.com/sgpu"]))
+	words := "the Pod asks for an sGPU and does not say how compute is shared"
+}
+
+rules["KM022"] := {"severity": "warning", "supersedes": []}
+
+# KM022: pod-annotation-on-owner
+found contains lib.finding(s, "KM022", here, words) if {
+	some s in lib.object_subjects
+	s.tokens & {"metax-tech.com/sgpu-qos-policy", "scheduling.koordinator.sh/device-allocate-hint", "scheduling.koordinator.sh/device-joint-allocate", "scheduling.koordinator.sh/gpu-partition-spec"} != set()
+	s.kind in {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob", "Job.batch.volcano.sh"}
+	some k in lib.items(["metax-tech.com/sgpu-qos-policy", "scheduling.koordinator.sh/device-allocate-hint", "scheduling.koordinator.sh/device-joint-allocate", "scheduling.koordinator.sh/gpu-partition-spec"])
+	annotations := lib.get(s.object, ["metadata", "annotations"])
+	annotations_ := lib.get_by(annotations, [k])
+	annotations_ != null
+	spec := lib.get(s.object, ["spec"])
+	kind := lib.get(s.object, ["kind"])
+	lib.get_by(lib.pick(kind == "CronJob", lib.get(spec, ["jobTemplate", "spec", "template", "metadata"]), lib.get(spec, ["template", "metadata"])), ["annotations", k]) == null
+	[true | some task in lib.items(lib.get(spec, ["tasks"])); lib.get_by(task, ["template", "metadata", "annotations", k]) != null] == []
+	not lib.undecided(s, lib.join([[annotations_], [lib.get_by(lib.pick(kind == "CronJob", lib.get(spec, ["jobTemplate", "spec", "template", "metadata"]), lib.get(spec, ["template", "metadata"])), ["annotations", k])], lib.join([[lib.get(spec, ["tasks"])], [task_because | some task in lib.items(lib.get(spec, ["tasks"])); some task_because in [lib.get_by(task, ["template", "metadata", "annotations", k])]], [null]])]))
+	here := ["object", "metadata", "annotations", k]
+	words := concat("", [lib.text(k), " stands at the ", lib.text(kind), ", and Pods get only what stands in their template's metadata"])
+}
+
+rules["KM023"] := {"severity": "warning", "supersedes": []}
+
+# KM023: sgpu-qos-policy-without-sgpu
+found contains lib.finding(s, "KM023", here, words) if {
+	some s in lib.pod_subjects
+	"metax-tech.com/sgpu-qos-policy" in s.tokens
+	annotations := lib.get(s.pod, ["metadata", "annotations"])
+	sgpu_qos_policy := lib.get(annotations, ["metax-tech.com/sgpu-qos-policy"])
+	sgpu_qos_policy != null
+	lib.pod_sum(s.pod, "metax-tech.com/sgpu") == null
+	lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]) == false
+	not lib.undecided(s, lib.join([[sgpu_qos_policy], lib.pod_reads(s.pod, "metax-tech.com/sgpu"), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")])]))
+	here := ["pod", "metadata", "annotations", "metax-tech.com/sgpu-qos-policy"]
+	words := "no container of the Pod asks for metax-tech.com/sgpu, so the policy means nothing"
+}
+
+rules["KM025"] := {"severity": "warning", "supersedes": []}
+
+# KM025: not-koord-scheduler
+found contains lib.finding(s, "KM025", here, words) if {
+	some s in lib.pod_subjects
+	s.tokens & {"koordinator.sh/gpu", "koordinator.sh/gpu-core", "koordinator.sh/gpu-memory", "koordinator.sh/gpu-memory-ratio", "koordinator.sh/gpu.shared"} != set()
+	lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null])
+	spec := lib.get(s.pod, ["spec"])
+	schedulerName := lib.get(spec, ["schedulerName"])
+	schedulerName_ := lib.either(schedulerName, lib.get(s.template, ["scheduler"]))
+	lib.some_true([lib.pod_sum(s.pod, "metax-tech.com/vcore") != null, lib.pod_sum(s.pod, "metax-tech.com/vmemory") != null, schedulerName_ == "hami-scheduler"]) == false
+	lib.holds(schedulerName_, "koord") == false
+	lib.get(s.object, ["kind"]) != "Reservation"
+	lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") == null
+	lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") == null
+	some [who_at, who] in array.slice([[c_at, c] | some [c_at, c] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.some_true([lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-core"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"]))))])], 0, 1)
+	not lib.undecided(s, lib.join([lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), null)]), lib.join([lib.pod_reads(s.pod, "metax-tech.com/vcore"), lib.pod_reads(s.pod, "metax-tech.com/vmemory"), lib.pick(schedulerName != null, [schedulerName], [schedulerName, lib.get(s.template, ["scheduler"])])]), lib.pick(schedulerName != null, [schedulerName], [schedulerName, lib.get(s.template, ["scheduler"])]), [lib.get(s.object, ["kind"])], lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory")]))
+	here := lib.pick(schedulerName_ != null, lib.pick(schedulerName != null, ["pod", "spec", "schedulerName"], ["template", "scheduler"]), lib.pick(lib.either(lib.get(who, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(who, ["resources", "requests", "koordinator.sh/gpu.shared"])) != null, lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu.shared"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu.shared"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu.shared"])), lib.pick(lib.either(lib.get(who, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(who, ["resources", "requests", "koordinator.sh/gpu"])) != null, lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu"])), lib.pick(lib.either(lib.get(who, ["resources", "limits", "koordinator.sh/gpu-core"]), lib.get(who, ["resources", "requests", "koordinator.sh/gpu-core"])) != null, lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu-core"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu-core"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu-core"])), lib.pick(lib.either(lib.get(who, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), lib.get(who, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"])) != null, lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"])), lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu-memory"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu-memory"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu-memory"])))))))
+	words := concat("", [lib.pick(schedulerName_ != null, "this scheduler does not know", "no schedulerName, and the default scheduler does not know"), " Koordinator's GPU keys"])
+}
+
+rules["KM026"] := {"severity": "warning", "supersedes": []}
+
+# KM026: deprecated-device-key
+found contains lib.finding(s, "KM026", here, words) if {
+	some s in lib.container_subjects
+	s.tokens & {"kubernetes.io/fpga", "kubernetes.io/gpu", "kubernetes.io/gpu-core", "kubernetes.io/gpu-memory", "kubernetes.io/gpu-memory-ratio", "kubernetes.io/rdma"} != set()
+	some k in lib.items(["kubernetes.io/gpu", "kubernetes.io/gpu-core", "kubernetes.io/gpu-memory", "kubernetes.io/gpu-memory-ratio", "kubernetes.io/rdma", "kubernetes.io/fpga"])
+	resources := lib.get(s.value, ["resources"])
+	requests := lib.get_by(resources, ["requests", k])
+	limits := lib.get_by(resources, ["limits", k])
+	has_limits := limits != null
+	limits_ := lib.either(limits, requests)
+	limits_ != null
+	not lib.undecided(s, lib.pick(has_limits, [limits], [limits, requests]))
+	here := lib.pick(has_limits, ["self", "resources", "limits", k], ["self", "resources", "requests", k])
+	words := concat("", [lib.text(k), " is the old name of ", lib.text(lib.append("koordinator.sh/", lib.get(lib.parts_of(k, "/"), [1])))])
+}
+
+rules["KM027"] := {"severity": "warning", "supersedes": []}
+
+# KM027: init-container-without-gpu-shared
+found contains lib.finding(s, "KM027", here, words) if {
+	some s in lib.pod_subjects
+	s.tokens & {"koordinator.sh/gpu", "koordinator.sh/gpu-core", "koordinator.sh/gpu-memory", "koordinator.sh/gpu-memory-ratio"} != set()
+	spec := lib.get(s.pod, ["spec"])
+	initContainers := lib.get(spec, ["initContainers"])
+	lib.below(0, lib.size(initContainers))
+	accepted_b22c8d80(s)
+	some who_key, who in lib.items(initContainers)
+	resources := lib.get(who, ["resources"])
+	requests := lib.get(resources, ["requests"])
+	limits := lib.get(resources, ["limits"])
+	gpu_memory_ratio := lib.get(limits, ["koordinator.sh/gpu-memory-ratio"])
+	gpu_memory := lib.get(limits, ["koordinator.sh/gpu-memory"])
+	gpu_core := lib.get(limits, ["koordinator.sh/gpu-core"])
+	gpu := lib.get(limits, ["koordinator.sh/gpu"])
+	gpu_memory_ratio_ := lib.either(gpu_memory_ratio, lib.get(requests, ["koordinator.sh/gpu-memory-ratio"]))
+	gpu_memory_ := lib.either(gpu_memory, lib.get(requests, ["koordinator.sh/gpu-memory"]))
+	gpu_core_ := lib.either(gpu_core, lib.get(requests, ["koordinator.sh/gpu-core"]))
+	gpu_ := lib.either(gpu, lib.get(requests, ["koordinator.sh/gpu"]))
+	has_gpu_memory_ratio := gpu_memory_ratio_ != null
+	has_gpu_core := gpu_core_ != null
+	has_gpu := gpu_ != null
+	lib.some_true([has_gpu, has_gpu_core, has_gpu_memory_ratio, gpu_memory_ != null])
+	gpu_shared := lib.get(limits, ["koordinator.sh/gpu.shared"])
+	lib.either(gpu_shared, lib.get(requests, ["koordinator.sh/gpu.shared"])) == null
+	not lib.undecided(s, lib.join([lib.join([[initContainers], lib.reason(s, [lib.pick(has_gpu, lib.pick(gpu != null, [gpu], [gpu, lib.get(requests, ["koordinator.sh/gpu"])]), null), lib.pick(has_gpu_core, lib.pick(gpu_core != null, [gpu_core], [gpu_core, lib.get(requests, ["koordinator.sh/gpu-core"])]), null), lib.pick(has_gpu_memory_ratio, lib.pick(gpu_memory_ratio != null, [gpu_memory_ratio], [gpu_memory_ratio, lib.get(requests, ["koordinator.sh/gpu-memory-ratio"])]), null), lib.pick(gpu_memory_ != null, lib.pick(gpu_memory != null, [gpu_memory], [gpu_memory, lib.get(requests, ["koordinator.sh/gpu-memory"])]), null)]), lib.pick(gpu_shared != null, [gpu_shared], [gpu_shared, lib.get(requests, ["koordinator.sh/gpu.shared"])])]), accepted_b22c8d80_true_because(s)]))
+	here := lib.pick(has_gpu, lib.pick(gpu != null, ["pod", "spec", "initContainers", who_key, "resources", "limits", "koordinator.sh/gpu"], ["pod", "spec", "initContainers", who_key, "resources", "requests", "koordinator.sh/gpu"]), lib.pick(has_gpu_core, lib.pick(gpu_core != null, ["pod", "spec", "initContainers", who_key, "resources", "limits", "koordinator.sh/gpu-core"], ["pod", "spec", "initContainers", who_key, "resources", "requests", "koordinator.sh/gpu-core"]), lib.pick(has_gpu_memory_ratio, lib.pick(gpu_memory_ratio != null, ["pod", "spec", "initContainers", who_key, "resources", "limits", "koordinator.sh/gpu-memory-ratio"], ["pod", "spec", "initContainers", who_key, "resources", "requests", "koordinator.sh/gpu-memory-ratio"]), lib.pick(gpu_memory != null, ["pod", "spec", "initContainers", who_key, "resources", "limits", "koordinator.sh/gpu-memory"], ["pod", "spec", "initContainers", who_key, "resources", "requests", "koordinator.sh/gpu-memory"]))))
+	words := "the init container asks for a share without koordinator.sh/gpu.shared, and no webhook puts it in there"
 }
 
 rules["KM032"] := {"severity": "error", "supersedes": []}
@@ -252,6 +485,352 @@ found contains lib.finding(s, "KM032", here, words) if {
 	not lib.undecided(s, [lastTransitionTime])
 	here := ["self", "spec", "devices", device_key, "conditions", condition_key, "lastTransitionTime"]
 	words := concat("", ["lastTransitionTime is ", lib.text(lastTransitionTime), ", which is not what it must be"])
+}
+
+rules["KM033"] := {"severity": "error", "supersedes": []}
+
+# KM033: device-condition-incomplete
+found contains lib.finding(s, "KM033", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	some condition_key, condition in lib.items(lib.get(device, ["conditions"]))
+	lib.is_type(condition, "map")
+	lib.get(condition, ["type"]) == null
+	not lib.undecided(s, [condition, lib.get(condition, ["type"])])
+	here := ["object", "spec", "devices", device_key, "conditions", condition_key]
+	words := "type is missing"
+}
+
+found contains lib.finding(s, "KM033", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	some condition_key, condition in lib.items(lib.get(device, ["conditions"]))
+	lib.is_type(condition, "map")
+	lib.get(condition, ["status"]) == null
+	not lib.undecided(s, [condition, lib.get(condition, ["status"])])
+	here := ["object", "spec", "devices", device_key, "conditions", condition_key]
+	words := "status is missing"
+}
+
+found contains lib.finding(s, "KM033", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	some condition_key, condition in lib.items(lib.get(device, ["conditions"]))
+	lib.is_type(condition, "map")
+	lib.get(condition, ["reason"]) == null
+	not lib.undecided(s, [condition, lib.get(condition, ["reason"])])
+	here := ["object", "spec", "devices", device_key, "conditions", condition_key]
+	words := "reason is missing"
+}
+
+found contains lib.finding(s, "KM033", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	some condition_key, condition in lib.items(lib.get(device, ["conditions"]))
+	lib.is_type(condition, "map")
+	lib.get(condition, ["message"]) == null
+	not lib.undecided(s, [condition, lib.get(condition, ["message"])])
+	here := ["object", "spec", "devices", device_key, "conditions", condition_key]
+	words := "message is missing"
+}
+
+found contains lib.finding(s, "KM033", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	some condition_key, condition in lib.items(lib.get(device, ["conditions"]))
+	lib.is_type(condition, "map")
+	lib.get(condition, ["lastTransitionTime"]) == null
+	not lib.undecided(s, [condition, lib.get(condition, ["lastTransitionTime"])])
+	here := ["object", "spec", "devices", device_key, "conditions", condition_key]
+	words := "lastTransitionTime is missing"
+}
+
+rules["KM034"] := {"severity": "warning", "supersedes": []}
+
+# KM034: device-conditions-misplaced
+found contains lib.finding(s, "KM034", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some parent in lib.items(["spec", "status"])
+	value := lib.get_by(s.object, [parent])
+	conditions := lib.get_by(value, ["conditions"])
+	conditions != null
+	not lib.undecided(s, [conditions])
+	here := ["object", parent, "conditions"]
+	words := concat("", ["a Device has no ", lib.text(parent), ".conditions"])
+}
+
+rules["KM035"] := {"severity": "error", "supersedes": []}
+
+# KM035: device-without-minor
+found contains lib.finding(s, "KM035", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	lib.is_type(device, "map")
+	lib.get(device, ["minor"]) == null
+	not lib.undecided(s, [device, lib.get(device, ["minor"])])
+	here := ["object", "spec", "devices", device_key]
+	words := "the device has no minor number"
+}
+
+rules["KM036"] := {"severity": "warning", "supersedes": []}
+
+# KM036: healthy-device-switched-off
+found contains lib.finding(s, "KM036", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	lib.is_type(device, "map")
+	health := lib.get(device, ["health"])
+	has_health := health != null
+	lib.some_true([lib.no(has_health), health == false])
+	[true | some c in lib.items(lib.get(device, ["conditions"])); lib.get(c, ["type"]) == "Healthy"; lib.get(c, ["status"]) == "True"] != []
+	not lib.undecided(s, lib.join([[device, health], lib.join([[lib.get(device, ["conditions"])], [c_because | some c in lib.items(lib.get(device, ["conditions"])); lib.get(c, ["type"]) == "Healthy"; lib.get(c, ["status"]) == "True"; some c_because in [lib.get(c, ["type"]), lib.get(c, ["status"])]]])]))
+	here := lib.pick(has_health, ["object", "spec", "devices", device_key, "health"], ["object", "spec", "devices", device_key])
+	words := concat("", ["health is ", lib.pick(has_health, "false", "missing, which means false"), ", and the condition Healthy is True"])
+}
+
+rules["KM037"] := {"severity": "error", "supersedes": []}
+
+# KM037: device-topology-incomplete
+found contains lib.finding(s, "KM037", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	topology := lib.get(device, ["topology"])
+	lib.is_type(topology, "map")
+	lib.get(topology, ["socketID"]) == null
+	not lib.undecided(s, [topology, lib.get(topology, ["socketID"])])
+	here := ["object", "spec", "devices", device_key, "topology"]
+	words := "socketID is missing"
+}
+
+found contains lib.finding(s, "KM037", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	topology := lib.get(device, ["topology"])
+	lib.is_type(topology, "map")
+	lib.get(topology, ["nodeID"]) == null
+	not lib.undecided(s, [topology, lib.get(topology, ["nodeID"])])
+	here := ["object", "spec", "devices", device_key, "topology"]
+	words := "nodeID is missing"
+}
+
+found contains lib.finding(s, "KM037", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	topology := lib.get(device, ["topology"])
+	lib.is_type(topology, "map")
+	lib.get(topology, ["pcieID"]) == null
+	not lib.undecided(s, [topology, lib.get(topology, ["pcieID"])])
+	here := ["object", "spec", "devices", device_key, "topology"]
+	words := "pcieID is missing"
+}
+
+rules["KM038"] := {"severity": "warning", "supersedes": []}
+
+# KM038: device-gpu-not-whole
+found contains lib.finding(s, "KM038", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	lib.get(device, ["type"]) == "gpu"
+	some k in lib.items(["koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio"])
+	resources := lib.get(device, ["resources"])
+	resources_ := lib.get_by(resources, [k])
+	has_resources := resources_ != null
+	lib.some_true([has_resources, lib.get(s.object, ["metadata", "labels", "node.koordinator.sh/gpu-vendor"]) == "metax"])
+	lib.quantity(resources_) != 100000000000
+	not lib.undecided(s, lib.join([lib.join([[lib.get(device, ["type"])], lib.reason(s, [lib.pick(has_resources, [resources_], null), lib.pick(lib.get(s.object, ["metadata", "labels", "node.koordinator.sh/gpu-vendor"]) == "metax", [lib.get(s.object, ["metadata", "labels", "node.koordinator.sh/gpu-vendor"])], null)])]), [resources_]]))
+	here := lib.pick(has_resources, ["object", "spec", "devices", device_key, "resources", k], lib.pick(resources != null, ["object", "spec", "devices", device_key, "resources"], ["object", "spec", "devices", device_key]))
+	words := concat("", [lib.text(k), " of a GPU is ", lib.text(resources_)])
+}
+
+rules["KM039"] := {"severity": "warning", "supersedes": []}
+
+# KM039: device-namespaced
+found contains lib.finding(s, "KM039", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	metadata := lib.get(s.object, ["metadata"])
+	namespace := lib.get(metadata, ["namespace"])
+	namespace != null
+	not lib.undecided(s, [namespace])
+	here := ["object", "metadata", "namespace"]
+	words := "a Device belongs to no namespace"
+}
+
+rules["KM040"] := {"severity": "error", "supersedes": []}
+
+# KM040: metax-vendor-label-case
+found contains lib.finding(s, "KM040", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	labels := lib.get(s.object, ["metadata", "labels"])
+	gpu_vendor := lib.get(labels, ["node.koordinator.sh/gpu-vendor"])
+	lib.lowered(gpu_vendor) == "metax"
+	gpu_vendor != "metax"
+	not lib.undecided(s, [gpu_vendor])
+	here := ["object", "metadata", "labels", "node.koordinator.sh/gpu-vendor"]
+	words := concat("", ["the vendor label is ", lib.text(gpu_vendor), ", and only metax selects the MetaX adapter"])
+}
+
+rules["KM041"] := {"severity": "warning", "supersedes": []}
+
+# KM041: partition-policy-unknown
+found contains lib.finding(s, "KM041", here, words) if {
+	some s in lib.object_subjects
+	"node.koordinator.sh/gpu-partition-policy" in s.tokens
+	s.kind in {"Device.scheduling.koordinator.sh", "Node"}
+	labels := lib.get(s.object, ["metadata", "labels"])
+	gpu_partition_policy := lib.get(labels, ["node.koordinator.sh/gpu-partition-policy"])
+	gpu_partition_policy != null
+	lib.member(gpu_partition_policy, ["Honor", "Prefer"]) == false
+	not lib.undecided(s, [gpu_partition_policy])
+	here := ["object", "metadata", "labels", "node.koordinator.sh/gpu-partition-policy"]
+	words := concat("", ["node.koordinator.sh/gpu-partition-policy is ", lib.text(gpu_partition_policy), ", which is none of the values it can have"])
+}
+
+rules["KM042"] := {"severity": "error", "supersedes": []}
+
+# KM042: allocatable-above-capacity
+found contains lib.finding(s, "KM042", here, words) if {
+	some s in lib.object_subjects
+	s.tokens & {"koordinator.sh/*", "metax-tech.com/*"} != set()
+	s.kind == "Node"
+	status := lib.get(s.object, ["status"])
+	some amount_key, amount in lib.items(lib.get(status, ["allocatable"]))
+	lib.matches(amount_key, "^(?:(koordinator\\.sh/gpu.*|metax-tech\\.com/.*))$")
+	capacity := lib.get(status, ["capacity"])
+	capacity_at_key := lib.get(capacity, [amount_key])
+	lib.below(lib.quantity(capacity_at_key), lib.quantity(amount))
+	not lib.undecided(s, [amount, capacity_at_key])
+	here := ["object", "status", "allocatable", amount_key]
+	words := concat("", [lib.text(amount), " of ", lib.text(amount_key), " are allocatable, of a capacity of ", lib.text(capacity_at_key)])
+}
+
+rules["KM043"] := {"severity": "warning", "supersedes": []}
+
+# KM043: node-gpu-totals
+found contains lib.finding(s, "KM043", here, words) if {
+	some s in lib.object_subjects
+	s.tokens & {"koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio", "koordinator.sh/gpu.shared"} != set()
+	s.kind == "Node"
+	some k in lib.items(["koordinator.sh/gpu-core", "koordinator.sh/gpu.shared", "koordinator.sh/gpu-memory-ratio"])
+	capacity := lib.get(s.object, ["status", "capacity"])
+	capacity_ := lib.get_by(capacity, [k])
+	capacity_nanos := lib.quantity(capacity_)
+	capacity_number := lib.whole(capacity_nanos)
+	gpu_core_number := lib.whole(lib.quantity(lib.get(capacity, ["koordinator.sh/gpu-core"])))
+	value := lib.below(0, lib.mod(capacity_number, 100))
+	lib.some_true([value, lib.all_true([lib.mod(gpu_core_number, 100) == 0, lib.no(capacity_number == gpu_core_number), capacity_number != null])])
+	not lib.undecided(s, lib.reason(s, [lib.pick(value, [capacity_], null), lib.pick(lib.all_true([lib.mod(gpu_core_number, 100) == 0, lib.no(capacity_number == gpu_core_number), capacity_number != null]), [lib.get(capacity, ["koordinator.sh/gpu-core"]), capacity_, lib.get(capacity, ["koordinator.sh/gpu-core"]), capacity_], null)]))
+	here := ["object", "status", "capacity", k]
+	words := concat("", [lib.text(k), " is ", lib.text(capacity_number), ", which is ", lib.pick(value, "no number of whole cards", "not the same as gpu-core")])
+}
+
+rules["KM044"] := {"severity": "error", "supersedes": []}
+
+# KM044: node-sgpu-above-sixteen
+found contains lib.finding(s, "KM044", here, words) if {
+	some s in lib.object_subjects
+	"metax-tech.com/sgpu" in s.tokens
+	s.kind == "Node"
+	some parent in lib.items(["capacity", "allocatable"])
+	status := lib.get(s.object, ["status"])
+	lib.some_true([parent == "capacity", lib.no(lib.get(status, ["capacity", "metax-tech.com/sgpu"]) != null)])
+	status_ := lib.get_by(status, [parent])
+	gpu_shared_number := lib.whole(lib.quantity(lib.get_by(status_, ["koordinator.sh/gpu.shared"])))
+	gpu_core_number := lib.whole(lib.quantity(lib.get_by(status_, ["koordinator.sh/gpu-core"])))
+	gpu_core_number_ := lib.either(gpu_core_number, lib.either(gpu_shared_number, lib.whole(lib.quantity(lib.get_by(status_, ["koordinator.sh/gpu-memory-ratio"])))))
+	lib.up_to(100, gpu_core_number_)
+	sgpu := lib.get_by(status_, ["metax-tech.com/sgpu"])
+	value := lib.floored(gpu_core_number_, 100)
+	lib.below(lib.times(value, 16), lib.whole(lib.quantity(sgpu)))
+	not lib.undecided(s, lib.join([lib.reason(s, [lib.pick(parent == "capacity", [parent], null), lib.pick(lib.no(lib.get(status, ["capacity", "metax-tech.com/sgpu"]) != null), [lib.get(status, ["capacity", "metax-tech.com/sgpu"])], null)]), lib.join([lib.pick(gpu_core_number != null, [lib.get_by(status_, ["koordinator.sh/gpu-core"])], lib.join([[lib.get_by(status_, ["koordinator.sh/gpu-core"])], lib.pick(gpu_shared_number != null, [lib.get_by(status_, ["koordinator.sh/gpu.shared"])], [lib.get_by(status_, ["koordinator.sh/gpu.shared"]), lib.get_by(status_, ["koordinator.sh/gpu-memory-ratio"])])])), lib.join([[sgpu], lib.pick(gpu_core_number != null, [lib.get_by(status_, ["koordinator.sh/gpu-core"])], lib.join([[lib.get_by(status_, ["koordinator.sh/gpu-core"])], lib.pick(gpu_shared_number != null, [lib.get_by(status_, ["koordinator.sh/gpu.shared"])], [lib.get_by(status_, ["koordinator.sh/gpu.shared"]), lib.get_by(status_, ["koordinator.sh/gpu-memory-ratio"])])]))])])]))
+	here := ["object", "status", parent, "metax-tech.com/sgpu"]
+	words := concat("", ["the node offers ", lib.text(sgpu), " sGPUs with ", lib.text(value), " cards"])
+}
+
+rules["KM045"] := {"severity": "warning", "supersedes": []}
+
+# KM045: metax-node-with-koordinator-gpu
+found contains lib.finding(s, "KM045", here, words) if {
+	some s in lib.object_subjects
+	"koordinator.sh/gpu" in s.tokens
+	s.kind == "Node"
+	status := lib.get(s.object, ["status"])
+	capacity := lib.get(status, ["capacity"])
+	lib.some_true([lib.get(s.object, ["metadata", "labels", "node.koordinator.sh/gpu-vendor"]) == "metax", lib.get(capacity, ["metax-tech.com/sgpu"]) != null, lib.get(status, ["allocatable", "metax-tech.com/sgpu"]) != null])
+	some parent in lib.items(["capacity", "allocatable"])
+	lib.some_true([parent == "capacity", lib.no(lib.get(capacity, ["koordinator.sh/gpu"]) != null)])
+	status_ := lib.get_by(status, [parent])
+	gpu := lib.get_by(status_, ["koordinator.sh/gpu"])
+	lib.below(0, lib.quantity(gpu))
+	not lib.undecided(s, lib.join([lib.reason(s, [lib.pick(lib.get(s.object, ["metadata", "labels", "node.koordinator.sh/gpu-vendor"]) == "metax", [lib.get(s.object, ["metadata", "labels", "node.koordinator.sh/gpu-vendor"])], null), lib.pick(lib.get(capacity, ["metax-tech.com/sgpu"]) != null, [lib.get(capacity, ["metax-tech.com/sgpu"])], null), lib.pick(lib.get(status, ["allocatable", "metax-tech.com/sgpu"]) != null, [lib.get(status, ["allocatable", "metax-tech.com/sgpu"])], null)]), lib.join([lib.reason(s, [lib.pick(parent == "capacity", [parent], null), lib.pick(lib.no(lib.get(capacity, ["koordinator.sh/gpu"]) != null), [lib.get(capacity, ["koordinator.sh/gpu"])], null)]), [gpu]])]))
+	here := ["object", "status", parent, "koordinator.sh/gpu"]
+	words := "koordinator.sh/gpu is not offered on MetaX nodes"
+}
+
+rules["KM047"] := {"severity": "warning", "supersedes": []}
+
+# KM047: metax-config-keys
+found contains lib.finding(s, "KM047", here, words) if {
+	some s in lib.object_subjects
+	"name:metax-device-config" in s.tokens
+	s.kind == "ConfigMap"
+	data_ := lib.get(s.object, ["data"])
+	lib.is_type(data_, "map")
+	lib.get(data_, ["version"]) == null
+	not lib.undecided(s, [data_, lib.get(data_, ["version"])])
+	here := ["object", "data"]
+	words := "version is missing"
+}
+
+found contains lib.finding(s, "KM047", here, words) if {
+	some s in lib.object_subjects
+	"name:metax-device-config" in s.tokens
+	s.kind == "ConfigMap"
+	data_ := lib.get(s.object, ["data"])
+	lib.is_type(data_, "map")
+	lib.get(data_, ["cluster-config"]) == null
+	not lib.undecided(s, [data_, lib.get(data_, ["cluster-config"])])
+	here := ["object", "data"]
+	words := "cluster-config is missing"
+}
+
+found contains lib.finding(s, "KM047", here, words) if {
+	some s in lib.object_subjects
+	"name:metax-device-config" in s.tokens
+	s.kind == "ConfigMap"
+	data_ := lib.get(s.object, ["data"])
+	lib.is_type(data_, "map")
+	lib.get(data_, ["nodes-config"]) == null
+	not lib.undecided(s, [data_, lib.get(data_, ["nodes-config"])])
+	here := ["object", "data"]
+	words := "nodes-config is missing"
 }
 
 rules["KM055"] := {"severity": "warning", "supersedes": []}
@@ -272,6 +851,55 @@ found contains lib.finding(s, "KM055", here, words) if {
 	words := concat("", ["gpu-core ", lib.text(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core"))), " in all without gpu.shared is more than 100 percent of one card"])
 }
 
+rules["KM056"] := {"severity": "warning", "supersedes": []}
+
+# KM056: hami-keys-beside-koordinator
+found contains lib.finding(s, "KM056", here, words) if {
+	some s in lib.container_subjects
+	s.tokens & {"metax-tech.com/vcore", "metax-tech.com/vmemory"} != set()
+	lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null])
+	some k in lib.items(["metax-tech.com/vcore", "metax-tech.com/vmemory"])
+	resources := lib.get(s.value, ["resources"])
+	requests := lib.get_by(resources, ["requests", k])
+	limits := lib.get_by(resources, ["limits", k])
+	has_limits := limits != null
+	limits_ := lib.either(limits, requests)
+	limits_ != null
+	not lib.undecided(s, lib.join([lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), null)]), lib.pick(has_limits, [limits], [limits, requests])]))
+	here := lib.pick(has_limits, ["self", "resources", "limits", k], ["self", "resources", "requests", k])
+	words := concat("", [lib.text(k), " is a key of HAMi, and the Pod asks for its share with Koordinator's keys"])
+}
+
+rules["KM059"] := {"severity": "warning", "supersedes": []}
+
+# KM059: quota-of-extended-resource
+found contains lib.finding(s, "KM059", here, words) if {
+	some s in lib.object_subjects
+	s.tokens & {"koordinator.sh/*", "metax-tech.com/*"} != set()
+	s.kind == "ResourceQuota"
+	some amount_key, _ in lib.items(lib.get(s.object, ["spec", "hard"]))
+	lib.matches(amount_key, "^(?:(limits\\.)?(koordinator\\.sh|metax-tech\\.com)/.*)$")
+	here := ["object", "spec", "hard", amount_key]
+	words := concat("", ["a quota counts extended resources only under requests., so ", lib.text(amount_key), " limits nothing"])
+}
+
+rules["KM060"] := {"severity": "error", "supersedes": []}
+
+# KM060: elastic-quota-min
+found contains lib.finding(s, "KM060", here, words) if {
+	some s in lib.object_subjects
+	s.tokens & {"koordinator.sh/*", "metax-tech.com/*"} != set()
+	s.kind == "ElasticQuota.scheduling.sigs.k8s.io"
+	spec := lib.get(s.object, ["spec"])
+	some amount_key, amount in lib.items(lib.get(spec, ["min"]))
+	max_ := lib.get(spec, ["max"])
+	max_at_key := lib.get(max_, [amount_key])
+	lib.below(lib.quantity(max_at_key), lib.quantity(amount))
+	not lib.undecided(s, [amount, max_at_key])
+	here := ["object", "spec", "min", amount_key]
+	words := concat("", ["min of ", lib.text(amount_key), " is ", lib.text(amount), ", above its max of ", lib.text(max_at_key)])
+}
+
 rules["KM061"] := {"severity": "error", "supersedes": []}
 
 # KM061: huawei-set
@@ -289,9 +917,25 @@ found contains lib.finding(s, "KM061", here, words) if {
 	hooked_efc84b72(s) == false
 	hooked_old_0f094a81(s) == false
 	some [who_at, who] in array.slice([[c_at, c] | some [c_at, c] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.some_true([lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "huawei.com/npu-core"]), lib.get(c, ["resources", "requests", "huawei.com/npu-core"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "huawei.com/npu-cpu"]), lib.get(c, ["resources", "requests", "huawei.com/npu-cpu"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "huawei.com/npu-dvpp"]), lib.get(c, ["resources", "requests", "huawei.com/npu-dvpp"]))))])], 0, 1)
-	not lib.undecided(s, lib.join([lib.pick(lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")), lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pick(lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"))), wrapped_8d14dac0_false_because(s), lib.join([lib.pod_reads(s.pod, "nvidia.com/gpu"), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu")]), lib.pick(lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, pod_gpu_shared != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pick(pod_gpu_shared != null, lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"))))), lib.pick(schedulerName != null, [schedulerName], [schedulerName, lib.get(s.template, ["scheduler"])])), lib.join([accepted_b22c8d80_false_because(s), hooked_efc84b72_false_because(s), hooked_old_0f094a81_false_because(s)])]))
+	not lib.undecided(s, lib.join([lib.reason(s, [lib.pick(lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")), lib.pod_reads(s.pod, "huawei.com/npu-core"), null), lib.pick(lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), null), lib.pick(lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp")), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"), null)]), wrapped_8d14dac0_false_because(s), lib.join([lib.pod_reads(s.pod, "nvidia.com/gpu"), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu")]), lib.reason(s, [lib.pick(lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, pod_gpu_shared != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]), lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu"), null), lib.pick(pod_gpu_shared != null, lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), null)]), null), lib.pick(lib.either(schedulerName, lib.get(s.template, ["scheduler"])) == "koord-scheduler", lib.pick(schedulerName != null, [schedulerName], [schedulerName, lib.get(s.template, ["scheduler"])]), null)]), lib.join([accepted_b22c8d80_false_because(s), hooked_efc84b72_false_because(s), hooked_old_0f094a81_false_because(s)])]))
 	here := lib.pick(lib.either(lib.get(who, ["resources", "limits", "huawei.com/npu-core"]), lib.get(who, ["resources", "requests", "huawei.com/npu-core"])) != null, lib.pick(lib.get(who, ["resources", "limits", "huawei.com/npu-core"]) != null, array.concat(who_at, ["resources", "limits", "huawei.com/npu-core"]), array.concat(who_at, ["resources", "requests", "huawei.com/npu-core"])), lib.pick(lib.either(lib.get(who, ["resources", "limits", "huawei.com/npu-cpu"]), lib.get(who, ["resources", "requests", "huawei.com/npu-cpu"])) != null, lib.pick(lib.get(who, ["resources", "limits", "huawei.com/npu-cpu"]) != null, array.concat(who_at, ["resources", "limits", "huawei.com/npu-cpu"]), array.concat(who_at, ["resources", "requests", "huawei.com/npu-cpu"])), lib.pick(lib.get(who, ["resources", "limits", "huawei.com/npu-dvpp"]) != null, array.concat(who_at, ["resources", "limits", "huawei.com/npu-dvpp"]), array.concat(who_at, ["resources", "requests", "huawei.com/npu-dvpp"]))))
 	words := concat("", [lib.pick(lib.below(1, lib.whole(pod_gpu_shared)), "a Huawei slice is part of one card, and gpu.shared is above 1", "the Huawei keys of this Pod are no set that koord-scheduler knows")])
+}
+
+rules["KM062"] := {"severity": "warning", "supersedes": []}
+
+# KM062: isolation-provider-on-metax
+found contains lib.finding(s, "KM062", here, words) if {
+	some s in lib.pod_subjects
+	"koordinator.sh/gpu-isolation-provider" in s.tokens
+	labels := lib.get(s.pod, ["metadata", "labels"])
+	gpu_isolation_provider := lib.get(labels, ["koordinator.sh/gpu-isolation-provider"])
+	lib.is_type(gpu_isolation_provider, "text")
+	value := lib.no(gpu_isolation_provider == "HAMi-core")
+	lib.some_true([lib.below(0, lib.whole(lib.pod_sum(s.pod, "metax-tech.com/sgpu"))), value])
+	not lib.undecided(s, lib.join([[gpu_isolation_provider], lib.reason(s, [lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "metax-tech.com/sgpu"))), lib.pod_reads(s.pod, "metax-tech.com/sgpu"), null), lib.pick(value, [gpu_isolation_provider], null)])]))
+	here := ["pod", "metadata", "labels", "koordinator.sh/gpu-isolation-provider"]
+	words := concat("", [lib.pick(value, "HAMi-core is the only isolation provider there is", "HAMi-core isolates shares of NVIDIA cards only")])
 }
 
 rules["KM104"] := {"severity": "error", "supersedes": []}
@@ -306,9 +950,9 @@ found contains lib.finding(s, "KM104", here, words) if {
 	lib.below(100, value_number)
 	lib.below(0, lib.mod(value_number, 100))
 	spec := lib.get(s.pod, ["spec"])
-	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", k]), lib.get(each, ["resources", "requests", k]))))], 0, 1)
+	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get_by(each, ["resources", "limits", k]), lib.get_by(each, ["resources", "requests", k]))))], 0, 1)
 	not lib.undecided(s, lib.pod_reads(s.pod, k))
-	here := lib.pick(lib.get(who, ["resources", "limits", k]) != null, array.concat(who_at, ["resources", "limits", k]), array.concat(who_at, ["resources", "requests", k]))
+	here := lib.pick(lib.get_by(who, ["resources", "limits", k]) != null, array.concat(who_at, ["resources", "limits", k]), array.concat(who_at, ["resources", "requests", k]))
 	words := concat("", [lib.text(k), " is ", lib.text(value_number), " in all; above 100 it must be whole devices"])
 }
 
@@ -328,7 +972,7 @@ found contains lib.finding(s, "KM105", here, words) if {
 	some [other_at, other] in array.slice([[c_at, c] | some [c_at, c] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.some_true([lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"])) != null, lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-core"])) != null, lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"])) != null, lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory"])) != null, lib.some_true([lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "huawei.com/npu-core"]), lib.get(c, ["resources", "requests", "huawei.com/npu-core"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "huawei.com/npu-cpu"]), lib.get(c, ["resources", "requests", "huawei.com/npu-cpu"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "huawei.com/npu-dvpp"]), lib.get(c, ["resources", "requests", "huawei.com/npu-dvpp"]))))])])], 0, 1)
 	not lib.undecided(s, lib.join([wrapped_8d14dac0_true_because(s), lib.join([lib.pod_reads(s.pod, "nvidia.com/gpu"), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu")]), lib.join([accepted_b22c8d80_false_because(s), hooked_efc84b72_false_because(s), hooked_old_0f094a81_false_because(s)])]))
 	here := lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu"]))
-	words := concat("", ["koordinator.sh/gpu ", lib.text(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu"))), " stands beside other GPU keys that do not go with it", lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))), ": it means gpu-memory-ratio too, which excludes gpu-memory", "")])
+	words := concat("", ["koordinator.sh/gpu ", lib.text(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu"))), " stands beside other GPU keys; ", lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))), "it means gpu-memory-ratio too, which excludes gpu-memory", "neither as they stand nor as the webhook rewrites them are they a legal set")])
 }
 
 rules["KM106"] := {"severity": "warning", "supersedes": []}
@@ -364,6 +1008,306 @@ found contains lib.finding(s, "KM107", here, words) if {
 	words := concat("", ["Koordinator's webhook, which is on by default, puts koordinator.sh/gpu.shared in here, and ", lib.pick(lib.some_true([lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")), lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")), lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp"))]), "with it a full Huawei card is no legal set", "the Pod is refused on every node")])
 }
 
+rules["KM118"] := {"severity": "warning", "supersedes": []}
+
+# KM118: sgpu-without-gpu-shared
+found contains lib.finding(s, "KM118", here, words) if {
+	some s in lib.pod_subjects
+	"metax-tech.com/sgpu" in s.tokens
+	sgpu_pod_b27fc3c6(s)
+	lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") == null
+	lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu"))) == false
+	lib.some_true([lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))), lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")))])
+	lib.below(100, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core"))) == false
+	spec := lib.get(s.pod, ["spec"])
+	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", "metax-tech.com/sgpu"]), lib.get(each, ["resources", "requests", "metax-tech.com/sgpu"]))))], 0, 1)
+	not lib.undecided(s, lib.join([sgpu_pod_b27fc3c6_true_because(s), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.reason(s, [lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), null), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio"))), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), null)]), lib.pod_reads(s.pod, "koordinator.sh/gpu-core")]))
+	here := lib.pick(lib.get(who, ["resources", "limits", "metax-tech.com/sgpu"]) != null, array.concat(who_at, ["resources", "limits", "metax-tech.com/sgpu"]), array.concat(who_at, ["resources", "requests", "metax-tech.com/sgpu"]))
+	words := "the sGPU has no koordinator.sh/gpu.shared; Koordinator's webhook has to put it in"
+}
+
+rules["KM119"] := {"severity": "error", "supersedes": []}
+
+# KM119: share-without-sgpu
+found contains lib.finding(s, "KM119", here, words) if {
+	some s in lib.pod_subjects
+	s.tokens & {"koordinator.sh/gpu", "koordinator.sh/gpu-core", "koordinator.sh/gpu-memory", "koordinator.sh/gpu-memory-ratio", "koordinator.sh/gpu.shared"} != set()
+	lib.some_true([lib.get(s.pod, ["metadata", "annotations", "metax-tech.com/sgpu-qos-policy"]) != null, metax_node_2270c373(s)])
+	lib.pod_sum(s.pod, "metax-tech.com/sgpu") == null
+	lib.pod_sum(s.pod, "metax-tech.com/gpu") == null
+	spec := lib.get(s.pod, ["spec"])
+	schedulerName := lib.get(spec, ["schedulerName"])
+	lib.some_true([lib.pod_sum(s.pod, "metax-tech.com/vcore") != null, lib.pod_sum(s.pod, "metax-tech.com/vmemory") != null, lib.either(schedulerName, lib.get(s.template, ["scheduler"])) == "hami-scheduler"]) == false
+	lib.some_true([lib.below(0, lib.pod_sum(s.pod, "nvidia.com/gpu")), lib.below(0, lib.pod_sum(s.pod, "amd.com/gpu")), lib.below(0, lib.pod_sum(s.pod, "dcu.com/gpu"))]) == false
+	lib.some_true([lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")), lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")), lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp"))]) == false
+	some [who_at, who] in array.slice([[c_at, c] | some [c_at, c] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.some_true([lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-core"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory"])))), lib.below(0, lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"]))))])], 0, 1)
+	not lib.undecided(s, lib.join([lib.reason(s, [lib.pick(lib.get(s.pod, ["metadata", "annotations", "metax-tech.com/sgpu-qos-policy"]) != null, [lib.get(s.pod, ["metadata", "annotations", "metax-tech.com/sgpu-qos-policy"])], null), lib.pick(metax_node_2270c373(s), metax_node_2270c373_true_because(s), null)]), lib.pod_reads(s.pod, "metax-tech.com/sgpu"), lib.pod_reads(s.pod, "metax-tech.com/gpu"), lib.join([lib.pod_reads(s.pod, "metax-tech.com/vcore"), lib.pod_reads(s.pod, "metax-tech.com/vmemory"), lib.pick(schedulerName != null, [schedulerName], [schedulerName, lib.get(s.template, ["scheduler"])])]), lib.join([lib.pod_reads(s.pod, "nvidia.com/gpu"), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu")]), lib.join([lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp")])]))
+	here := lib.pick(lib.either(lib.get(who, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(who, ["resources", "requests", "koordinator.sh/gpu.shared"])) != null, lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu.shared"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu.shared"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu.shared"])), lib.pick(lib.either(lib.get(who, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(who, ["resources", "requests", "koordinator.sh/gpu"])) != null, lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu"])), lib.pick(lib.either(lib.get(who, ["resources", "limits", "koordinator.sh/gpu-core"]), lib.get(who, ["resources", "requests", "koordinator.sh/gpu-core"])) != null, lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu-core"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu-core"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu-core"])), lib.pick(lib.either(lib.get(who, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), lib.get(who, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"])) != null, lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"])), lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu-memory"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu-memory"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu-memory"]))))))
+	words := "a share of a MetaX card is asked for without metax-tech.com/sgpu"
+}
+
+rules["KM123"] := {"severity": "warning", "supersedes": []}
+
+# KM123: pod-annotation-on-job-template
+found contains lib.finding(s, "KM123", here, words) if {
+	some s in lib.object_subjects
+	s.tokens & {"metax-tech.com/sgpu-qos-policy", "scheduling.koordinator.sh/device-allocate-hint", "scheduling.koordinator.sh/device-joint-allocate", "scheduling.koordinator.sh/gpu-partition-spec"} != set()
+	s.kind == "CronJob"
+	some k in lib.items(["metax-tech.com/sgpu-qos-policy", "scheduling.koordinator.sh/device-allocate-hint", "scheduling.koordinator.sh/device-joint-allocate", "scheduling.koordinator.sh/gpu-partition-spec"])
+	jobTemplate := lib.get(s.object, ["spec", "jobTemplate"])
+	annotations := lib.get(jobTemplate, ["metadata", "annotations"])
+	annotations_ := lib.get_by(annotations, [k])
+	annotations_ != null
+	lib.get_by(jobTemplate, ["spec", "template", "metadata", "annotations", k]) == null
+	not lib.undecided(s, [annotations_, lib.get_by(jobTemplate, ["spec", "template", "metadata", "annotations", k])])
+	here := ["object", "spec", "jobTemplate", "metadata", "annotations", k]
+	words := concat("", [lib.text(k), " stands in jobTemplate.metadata, which only the Job gets"])
+}
+
+rules["KM124"] := {"severity": "warning", "supersedes": []}
+
+# KM124: pod-annotation-as-label
+found contains lib.finding(s, "KM124", here, words) if {
+	some s in lib.pod_subjects
+	s.tokens & {"metax-tech.com/sgpu-qos-policy", "scheduling.koordinator.sh/device-allocate-hint", "scheduling.koordinator.sh/device-joint-allocate", "scheduling.koordinator.sh/gpu-partition-spec"} != set()
+	some k in lib.items(["metax-tech.com/sgpu-qos-policy", "scheduling.koordinator.sh/device-allocate-hint", "scheduling.koordinator.sh/device-joint-allocate", "scheduling.koordinator.sh/gpu-partition-spec"])
+	metadata := lib.get(s.pod, ["metadata"])
+	labels := lib.get(metadata, ["labels"])
+	labels_ := lib.get_by(labels, [k])
+	labels_ != null
+	lib.get_by(metadata, ["annotations", k]) == null
+	not lib.undecided(s, [labels_, lib.get_by(metadata, ["annotations", k])])
+	here := ["pod", "metadata", "labels", k]
+	words := concat("", [lib.text(k), " is an annotation and stands among the labels"])
+}
+
+rules["KM133"] := {"severity": "error", "supersedes": []}
+
+# KM133: device-condition-status
+found contains lib.finding(s, "KM133", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	some condition_key, condition in lib.items(lib.get(device, ["conditions"]))
+	status := lib.get(condition, ["status"])
+	status != null
+	lib.member(status, ["True", "False", "Unknown"]) == false
+	not lib.undecided(s, [status])
+	here := ["object", "spec", "devices", device_key, "conditions", condition_key, "status"]
+	words := concat("", [lib.pick(lib.is_type(status, "bool"), "status is a boolean, and the CRD wants a text: quote it", "status is none of the texts that it can be")])
+}
+
+rules["KM134"] := {"severity": "error", "supersedes": []}
+
+# KM134: device-condition-reason
+found contains lib.finding(s, "KM134", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	some condition_key, condition in lib.items(lib.get(device, ["conditions"]))
+	reason_ := lib.get(condition, ["reason"])
+	reason_ != null
+	lib.some_true([lib.no(lib.matches(reason_, "^(?:[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?)$")), lib.below(1024, lib.size(reason_))])
+	not lib.undecided(s, [reason_])
+	here := ["object", "spec", "devices", device_key, "conditions", condition_key, "reason"]
+	words := concat("", ["reason is ", lib.text(reason_), ", which is not what it must be"])
+}
+
+rules["KM135"] := {"severity": "error", "supersedes": []}
+
+# KM135: device-twice
+found contains lib.finding(s, "KM135", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	spec := lib.get(s.object, ["spec"])
+	devices := lib.get(spec, ["devices"])
+	some device_key, device in lib.items(devices)
+	some k in lib.items(["minor", "id"])
+	device_ := lib.get_by(device, [k])
+	device_ != null
+	device_ != ""
+	type := lib.get(device, ["type"])
+	[true | some other_key, other in lib.items(devices); lib.below(lib.integer(other_key), lib.integer(device_key)); lib.get(other, ["type"]) == type; lib.get_by(other, [k]) == device_] != []
+	not lib.undecided(s, lib.join([[device_], lib.join([[devices], [other_because | some other_key, other in lib.items(devices); lib.below(lib.integer(other_key), lib.integer(device_key)); lib.get(other, ["type"]) == type; lib.get_by(other, [k]) == device_; some other_because in [lib.get(other, ["type"]), type, lib.get_by(other, [k]), device_]]])]))
+	here := ["object", "spec", "devices", device_key, k]
+	words := concat("", ["another ", lib.text(type), " of this node has the same ", lib.text(k)])
+}
+
+rules["KM137"] := {"severity": "error", "supersedes": []}
+
+# KM137: device-bus-id-number
+found contains lib.finding(s, "KM137", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	some k in lib.items(["busID", "pcieID"])
+	topology := lib.get(device, ["topology"])
+	topology_ := lib.get_by(topology, [k])
+	lib.is_type(topology_, "number")
+	not lib.undecided(s, [topology_])
+	here := ["object", "spec", "devices", device_key, "topology", k]
+	words := concat("", [lib.text(k), " is a number to YAML, and the CRD wants a text"])
+}
+
+rules["KM138"] := {"severity": "warning", "supersedes": []}
+
+# KM138: device-gpu-without-memory
+found contains lib.finding(s, "KM138", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	some device_key, device in lib.items(lib.get(s.object, ["spec", "devices"]))
+	lib.get(device, ["type"]) == "gpu"
+	resources := lib.get(device, ["resources"])
+	gpu_memory := lib.get(resources, ["koordinator.sh/gpu-memory"])
+	has_gpu_memory := gpu_memory != null
+	lib.some_true([has_gpu_memory, lib.get(s.object, ["metadata", "labels", "node.koordinator.sh/gpu-vendor"]) == "metax"])
+	lib.below(0, lib.quantity(gpu_memory)) == false
+	not lib.undecided(s, lib.join([lib.join([[lib.get(device, ["type"])], lib.reason(s, [lib.pick(has_gpu_memory, [gpu_memory], null), lib.pick(lib.get(s.object, ["metadata", "labels", "node.koordinator.sh/gpu-vendor"]) == "metax", [lib.get(s.object, ["metadata", "labels", "node.koordinator.sh/gpu-vendor"])], null)])]), [gpu_memory]]))
+	here := lib.pick(has_gpu_memory, ["object", "spec", "devices", device_key, "resources", "koordinator.sh/gpu-memory"], lib.pick(resources != null, ["object", "spec", "devices", device_key, "resources"], ["object", "spec", "devices", device_key]))
+	words := concat("", ["koordinator.sh/gpu-memory of a GPU is ", lib.text(gpu_memory)])
+}
+
+rules["KM140"] := {"severity": "warning", "supersedes": []}
+
+# KM140: metax-vendor-label-missing
+found contains lib.finding(s, "KM140", here, words) if {
+	some s in lib.object_subjects
+	"kind:Device.scheduling.koordinator.sh" in s.tokens
+	s.kind == "Device.scheduling.koordinator.sh"
+	labels := lib.get(s.object, ["metadata", "labels"])
+	lib.get(labels, ["node.koordinator.sh/gpu-vendor"]) == null
+	gpu_model := lib.get(labels, ["node.koordinator.sh/gpu-model"])
+	lib.matches(lib.lowered(gpu_model), "^(?:(.*metax.*|c500.*))$")
+	not lib.undecided(s, [lib.get(labels, ["node.koordinator.sh/gpu-vendor"]), gpu_model])
+	here := ["object", "metadata", "labels", "node.koordinator.sh/gpu-model"]
+	words := concat("", ["the Device of a MetaX card (", lib.text(gpu_model), ") has no node.koordinator.sh/gpu-vendor label"])
+}
+
+rules["KM142"] := {"severity": "error", "supersedes": []}
+
+# KM142: allocatable-without-capacity
+found contains lib.finding(s, "KM142", here, words) if {
+	some s in lib.object_subjects
+	s.tokens & {"koordinator.sh/*", "metax-tech.com/*"} != set()
+	s.kind == "Node"
+	status := lib.get(s.object, ["status"])
+	capacity := lib.get(status, ["capacity"])
+	lib.is_type(capacity, "map")
+	some amount_key, _ in lib.items(lib.get(status, ["allocatable"]))
+	lib.matches(amount_key, "^(?:(koordinator\\.sh/gpu.*|metax-tech\\.com/.*))$")
+	lib.get(capacity, [amount_key]) == null
+	not lib.undecided(s, [capacity, lib.get(capacity, [amount_key])])
+	here := ["object", "status", "allocatable", amount_key]
+	words := concat("", [lib.text(amount_key), " is allocatable and has no capacity"])
+}
+
+rules["KM143"] := {"severity": "error", "supersedes": []}
+
+# KM143: capacity-without-allocatable
+found contains lib.finding(s, "KM143", here, words) if {
+	some s in lib.object_subjects
+	s.tokens & {"koordinator.sh/*", "metax-tech.com/*"} != set()
+	s.kind == "Node"
+	status := lib.get(s.object, ["status"])
+	allocatable := lib.get(status, ["allocatable"])
+	lib.is_type(allocatable, "map")
+	some amount_key, amount in lib.items(lib.get(status, ["capacity"]))
+	lib.below(0, lib.quantity(amount))
+	lib.matches(amount_key, "^(?:(koordinator\\.sh/gpu.*|metax-tech\\.com/.*))$")
+	lib.get(allocatable, [amount_key]) == null
+	not lib.undecided(s, [allocatable, amount, lib.get(allocatable, [amount_key])])
+	here := ["object", "status", "capacity", amount_key]
+	words := concat("", [lib.text(amount_key), " has a capacity and nothing of it is allocatable"])
+}
+
+rules["KM147"] := {"severity": "warning", "supersedes": []}
+
+# KM147: metax-config-version
+found contains lib.finding(s, "KM147", here, words) if {
+	some s in lib.object_subjects
+	"name:metax-device-config" in s.tokens
+	s.kind == "ConfigMap"
+	data_ := lib.get(s.object, ["data"])
+	version_ := lib.get(data_, ["version"])
+	lib.is_type(version_, "text")
+	lib.trimmed(version_) != "v1"
+	not lib.undecided(s, [version_])
+	here := ["object", "data", "version"]
+	words := concat("", ["version is ", lib.text(version_)])
+}
+
+rules["KM160"] := {"severity": "error", "supersedes": []}
+
+# KM160: elastic-quota-min-without-max
+found contains lib.finding(s, "KM160", here, words) if {
+	some s in lib.object_subjects
+	s.tokens & {"koordinator.sh/*", "metax-tech.com/*"} != set()
+	s.kind == "ElasticQuota.scheduling.sigs.k8s.io"
+	spec := lib.get(s.object, ["spec"])
+	max_ := lib.get(spec, ["max"])
+	lib.is_type(max_, "map")
+	some amount_key, _ in lib.items(lib.get(spec, ["min"]))
+	lib.get(max_, [amount_key]) == null
+	not lib.undecided(s, [max_, lib.get(max_, [amount_key])])
+	here := ["object", "spec", "min", amount_key]
+	words := concat("", [lib.text(amount_key), " has a min and no max"])
+}
+
+rules["KM161"] := {"severity": "error", "supersedes": []}
+
+# KM161: cambricon-several-cards
+found contains lib.finding(s, "KM161", here, words) if {
+	some s in lib.pod_subjects
+	s.tokens & {"cambricon.com/mlu.smlu.vcore", "cambricon.com/mlu.smlu.vmemory"} != set()
+	pod_gpu_shared := lib.pod_sum(s.pod, "koordinator.sh/gpu.shared")
+	pod_gpu_shared_number := lib.whole(pod_gpu_shared)
+	lib.below(1, pod_gpu_shared_number)
+	spec := lib.get(s.pod, ["spec"])
+	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(each, ["resources", "requests", "koordinator.sh/gpu.shared"]))))], 0, 1)
+	not lib.undecided(s, lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"))
+	here := lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu.shared"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu.shared"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu.shared"]))
+	words := concat("", ["a Cambricon sMLU is part of one card, and the Pod asks for ", lib.text(pod_gpu_shared_number)])
+}
+
+rules["KM162"] := {"severity": "error", "supersedes": []}
+
+# KM162: cambricon-little-memory
+found contains lib.finding(s, "KM162", here, words) if {
+	some s in lib.pod_subjects
+	s.tokens & {"cambricon.com/mlu.smlu.vcore", "cambricon.com/mlu.smlu.vmemory"} != set()
+	pod_gpu_memory := lib.pod_sum(s.pod, "koordinator.sh/gpu-memory")
+	pod_gpu_memory_number := lib.whole(pod_gpu_memory)
+	lib.up_to(1048576, pod_gpu_memory_number)
+	lib.below(pod_gpu_memory_number, 268435456)
+	lib.below(1, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))) == false
+	spec := lib.get(s.pod, ["spec"])
+	some [who_at, who] in array.slice([[each_at, each] | some [each_at, each] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.below(0, lib.quantity(lib.either(lib.get(each, ["resources", "limits", "koordinator.sh/gpu-memory"]), lib.get(each, ["resources", "requests", "koordinator.sh/gpu-memory"]))))], 0, 1)
+	not lib.undecided(s, lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared")]))
+	here := lib.pick(lib.get(who, ["resources", "limits", "koordinator.sh/gpu-memory"]) != null, array.concat(who_at, ["resources", "limits", "koordinator.sh/gpu-memory"]), array.concat(who_at, ["resources", "requests", "koordinator.sh/gpu-memory"]))
+	words := concat("", ["a Cambricon sMLU has at least 256Mi, and the Pod asks for ", lib.text(pod_gpu_memory_number), " bytes"])
+}
+
+rules["KM163"] := {"severity": "error", "supersedes": []}
+
+# KM163: cambricon-without-gpu-core
+found contains lib.finding(s, "KM163", here, words) if {
+	some s in lib.pod_subjects
+	s.tokens & {"cambricon.com/mlu.smlu.vcore", "cambricon.com/mlu.smlu.vmemory"} != set()
+	lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core"))) == false
+	lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu"))) == false
+	lib.some_true([lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))), lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")))])
+	spec := lib.get(s.pod, ["spec"])
+	some [who_at, who] in array.slice([[c_at, c] | some [c_at, c] in lib.join([lib.located(["pod", "spec", "initContainers"], lib.get(spec, ["initContainers"])), lib.located(["pod", "spec", "containers"], lib.get(spec, ["containers"]))]); lib.some_true([lib.either(lib.get(c, ["resources", "limits", "cambricon.com/mlu.smlu.vcore"]), lib.get(c, ["resources", "requests", "cambricon.com/mlu.smlu.vcore"])) != null, lib.either(lib.get(c, ["resources", "limits", "cambricon.com/mlu.smlu.vmemory"]), lib.get(c, ["resources", "requests", "cambricon.com/mlu.smlu.vmemory"])) != null])], 0, 1)
+	not lib.undecided(s, lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.reason(s, [lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), null), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), null), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio"))), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), null)])]))
+	here := lib.pick(lib.either(lib.get(who, ["resources", "limits", "cambricon.com/mlu.smlu.vcore"]), lib.get(who, ["resources", "requests", "cambricon.com/mlu.smlu.vcore"])) != null, lib.pick(lib.get(who, ["resources", "limits", "cambricon.com/mlu.smlu.vcore"]) != null, array.concat(who_at, ["resources", "limits", "cambricon.com/mlu.smlu.vcore"]), array.concat(who_at, ["resources", "requests", "cambricon.com/mlu.smlu.vcore"])), lib.pick(lib.get(who, ["resources", "limits", "cambricon.com/mlu.smlu.vmemory"]) != null, array.concat(who_at, ["resources", "limits", "cambricon.com/mlu.smlu.vmemory"]), array.concat(who_at, ["resources", "requests", "cambricon.com/mlu.smlu.vmemory"])))
+	words := "a Cambricon sMLU needs koordinator.sh/gpu-core, which is missing"
+}
+
 plain_1bbb11fe(s) := lib.all_true([lib.no(lib.some_true([lib.below(0, lib.pod_sum(s.pod, "nvidia.com/gpu")), lib.below(0, lib.pod_sum(s.pod, "amd.com/gpu")), lib.below(0, lib.pod_sum(s.pod, "dcu.com/gpu"))])), lib.no(lib.some_true([lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")), lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")), lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp"))])), lib.no(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu"))))])
 
 accepted_b22c8d80(s) := lib.all_true([[true | some row in lib.items(lib.get(data.gpuvet.tables.facts["koordinator-combinations"], ["sets"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))) == lib.member("koordinator.sh/gpu.shared", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core"))) == lib.member("koordinator.sh/gpu-core", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))) == lib.member("koordinator.sh/gpu-memory", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio"))) == lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu"))) == lib.member("koordinator.sh/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "nvidia.com/gpu")) == lib.member("nvidia.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "amd.com/gpu")) == lib.member("amd.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "dcu.com/gpu")) == lib.member("dcu.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")) == lib.member("huawei.com/npu-core", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")) == lib.member("huawei.com/npu-cpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp")) == lib.member("huawei.com/npu-dvpp", lib.get(row, ["keys"])); lib.some_true([lib.no(lib.member("koordinator.sh/gpu", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu")))), lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu")), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-core", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core")))), lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core")), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")))), lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-core", lib.get(row, ["shares"]))), lib.all_true([lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core")), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))) == 0, lib.up_to(lib.floored(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core")), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), 100)])]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["shares"]))), lib.all_true([lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))) == 0, lib.up_to(lib.floored(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), 100)])]); lib.some_true([lib.no(lib.get(row, ["one_card"]) == true), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared")) == 1]); lib.some_true([lib.no(lib.get(row, ["dvpp"]) == true), lib.up_to(lib.pod_sum(s.pod, "huawei.com/npu-dvpp"), 100000000000)])] != [], lib.some_true([lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), lib.no(lib.below(lib.times(100, lib.pick(lib.all_true([lib.below(100, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio"))), lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), 100) == 0]), lib.floored(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), 100), 1)), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core"))))])])
@@ -382,9 +1326,9 @@ hooked_cards_old_b09270e1(s) := lib.whole(lib.pod_total(s.pod, "koordinator.sh/g
 
 plain_1bbb11fe_true_because(s) := lib.join([lib.join([lib.pod_reads(s.pod, "nvidia.com/gpu"), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu")]), lib.join([lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp")]), lib.pod_reads(s.pod, "koordinator.sh/gpu")])
 
-accepted_b22c8d80_false_because(s) := lib.pick(lib.no([true | some row in lib.items(lib.get(data.gpuvet.tables.facts["koordinator-combinations"], ["sets"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))) == lib.member("koordinator.sh/gpu.shared", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core"))) == lib.member("koordinator.sh/gpu-core", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))) == lib.member("koordinator.sh/gpu-memory", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio"))) == lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu"))) == lib.member("koordinator.sh/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "nvidia.com/gpu")) == lib.member("nvidia.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "amd.com/gpu")) == lib.member("amd.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "dcu.com/gpu")) == lib.member("dcu.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")) == lib.member("huawei.com/npu-core", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")) == lib.member("huawei.com/npu-cpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp")) == lib.member("huawei.com/npu-dvpp", lib.get(row, ["keys"])); lib.some_true([lib.no(lib.member("koordinator.sh/gpu", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu")))), lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu")), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-core", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core")))), lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core")), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")))), lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-core", lib.get(row, ["shares"]))), lib.all_true([lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core")), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))) == 0, lib.up_to(lib.floored(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core")), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), 100)])]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["shares"]))), lib.all_true([lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))) == 0, lib.up_to(lib.floored(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), 100)])]); lib.some_true([lib.no(lib.get(row, ["one_card"]) == true), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared")) == 1]); lib.some_true([lib.no(lib.get(row, ["dvpp"]) == true), lib.up_to(lib.pod_sum(s.pod, "huawei.com/npu-dvpp"), 100000000000)])] != []), lib.join([lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu"), lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "nvidia.com/gpu")]), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")])]))
+accepted_b22c8d80_false_because(s) := lib.reason(s, [lib.pick(lib.no([true | some row in lib.items(lib.get(data.gpuvet.tables.facts["koordinator-combinations"], ["sets"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))) == lib.member("koordinator.sh/gpu.shared", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core"))) == lib.member("koordinator.sh/gpu-core", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))) == lib.member("koordinator.sh/gpu-memory", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio"))) == lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu"))) == lib.member("koordinator.sh/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "nvidia.com/gpu")) == lib.member("nvidia.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "amd.com/gpu")) == lib.member("amd.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "dcu.com/gpu")) == lib.member("dcu.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")) == lib.member("huawei.com/npu-core", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")) == lib.member("huawei.com/npu-cpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp")) == lib.member("huawei.com/npu-dvpp", lib.get(row, ["keys"])); lib.some_true([lib.no(lib.member("koordinator.sh/gpu", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu")))), lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu")), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-core", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core")))), lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core")), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")))), lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-core", lib.get(row, ["shares"]))), lib.all_true([lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core")), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))) == 0, lib.up_to(lib.floored(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core")), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), 100)])]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["shares"]))), lib.all_true([lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))) == 0, lib.up_to(lib.floored(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), 100)])]); lib.some_true([lib.no(lib.get(row, ["one_card"]) == true), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared")) == 1]); lib.some_true([lib.no(lib.get(row, ["dvpp"]) == true), lib.up_to(lib.pod_sum(s.pod, "huawei.com/npu-dvpp"), 100000000000)])] != []), lib.join([lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu"), lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "nvidia.com/gpu")]), null), lib.pick(lib.no(lib.some_true([lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), lib.no(lib.below(lib.times(100, lib.pick(lib.all_true([lib.below(100, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio"))), lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), 100) == 0]), lib.floored(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), 100), 1)), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core"))))])), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")])]), null)])
 
-hooked_efc84b72_false_because(s) := lib.pick(lib.no([true | some row in lib.items(lib.get(data.gpuvet.tables.facts["koordinator-combinations"], ["sets"])); lib.below(0, hooked_cards_c3841fe8(s)) == lib.member("koordinator.sh/gpu.shared", lib.get(row, ["keys"])); lib.below(0, hooked_cores_c8336cce(s)) == lib.member("koordinator.sh/gpu-core", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))) == lib.member("koordinator.sh/gpu-memory", lib.get(row, ["keys"])); lib.below(0, hooked_ratios_d854c38d(s)) == lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_total(s.pod, "koordinator.sh/gpu", [null | some _ in lib.items(lib.get(s.pod, ["spec", "containers"]))]))) == lib.member("koordinator.sh/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "nvidia.com/gpu")) == lib.member("nvidia.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "amd.com/gpu")) == lib.member("amd.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "dcu.com/gpu")) == lib.member("dcu.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")) == lib.member("huawei.com/npu-core", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")) == lib.member("huawei.com/npu-cpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp")) == lib.member("huawei.com/npu-dvpp", lib.get(row, ["keys"])); lib.some_true([lib.no(lib.member("koordinator.sh/gpu", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, lib.whole(lib.pod_total(s.pod, "koordinator.sh/gpu", [null | some _ in lib.items(lib.get(s.pod, ["spec", "containers"]))])))), lib.mod(lib.whole(lib.pod_total(s.pod, "koordinator.sh/gpu", [null | some _ in lib.items(lib.get(s.pod, ["spec", "containers"]))])), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-core", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, hooked_cores_c8336cce(s))), lib.mod(hooked_cores_c8336cce(s), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, hooked_ratios_d854c38d(s))), lib.mod(hooked_ratios_d854c38d(s), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-core", lib.get(row, ["shares"]))), lib.all_true([lib.mod(hooked_cores_c8336cce(s), hooked_cards_c3841fe8(s)) == 0, lib.up_to(lib.floored(hooked_cores_c8336cce(s), hooked_cards_c3841fe8(s)), 100)])]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["shares"]))), lib.all_true([lib.mod(hooked_ratios_d854c38d(s), hooked_cards_c3841fe8(s)) == 0, lib.up_to(lib.floored(hooked_ratios_d854c38d(s), hooked_cards_c3841fe8(s)), 100)])]); lib.some_true([lib.no(lib.get(row, ["one_card"]) == true), hooked_cards_c3841fe8(s) == 1]); lib.some_true([lib.no(lib.get(row, ["dvpp"]) == true), lib.up_to(lib.pod_sum(s.pod, "huawei.com/npu-dvpp"), 100000000000)])] != []), lib.join([hooked_cards_c3841fe8_true_because(s), hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu"), lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "nvidia.com/gpu")]), lib.join([hooked_cards_c3841fe8_true_because(s), lib.join([hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s)])]))
+hooked_efc84b72_false_because(s) := lib.reason(s, [lib.pick(lib.no([true | some row in lib.items(lib.get(data.gpuvet.tables.facts["koordinator-combinations"], ["sets"])); lib.below(0, hooked_cards_c3841fe8(s)) == lib.member("koordinator.sh/gpu.shared", lib.get(row, ["keys"])); lib.below(0, hooked_cores_c8336cce(s)) == lib.member("koordinator.sh/gpu-core", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))) == lib.member("koordinator.sh/gpu-memory", lib.get(row, ["keys"])); lib.below(0, hooked_ratios_d854c38d(s)) == lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_total(s.pod, "koordinator.sh/gpu", [null | some _ in lib.items(lib.get(s.pod, ["spec", "containers"]))]))) == lib.member("koordinator.sh/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "nvidia.com/gpu")) == lib.member("nvidia.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "amd.com/gpu")) == lib.member("amd.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "dcu.com/gpu")) == lib.member("dcu.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")) == lib.member("huawei.com/npu-core", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")) == lib.member("huawei.com/npu-cpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp")) == lib.member("huawei.com/npu-dvpp", lib.get(row, ["keys"])); lib.some_true([lib.no(lib.member("koordinator.sh/gpu", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, lib.whole(lib.pod_total(s.pod, "koordinator.sh/gpu", [null | some _ in lib.items(lib.get(s.pod, ["spec", "containers"]))])))), lib.mod(lib.whole(lib.pod_total(s.pod, "koordinator.sh/gpu", [null | some _ in lib.items(lib.get(s.pod, ["spec", "containers"]))])), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-core", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, hooked_cores_c8336cce(s))), lib.mod(hooked_cores_c8336cce(s), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, hooked_ratios_d854c38d(s))), lib.mod(hooked_ratios_d854c38d(s), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-core", lib.get(row, ["shares"]))), lib.all_true([lib.mod(hooked_cores_c8336cce(s), hooked_cards_c3841fe8(s)) == 0, lib.up_to(lib.floored(hooked_cores_c8336cce(s), hooked_cards_c3841fe8(s)), 100)])]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["shares"]))), lib.all_true([lib.mod(hooked_ratios_d854c38d(s), hooked_cards_c3841fe8(s)) == 0, lib.up_to(lib.floored(hooked_ratios_d854c38d(s), hooked_cards_c3841fe8(s)), 100)])]); lib.some_true([lib.no(lib.get(row, ["one_card"]) == true), hooked_cards_c3841fe8(s) == 1]); lib.some_true([lib.no(lib.get(row, ["dvpp"]) == true), lib.up_to(lib.pod_sum(s.pod, "huawei.com/npu-dvpp"), 100000000000)])] != []), lib.join([hooked_cards_c3841fe8_true_because(s), hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu"), lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "nvidia.com/gpu")]), null), lib.pick(lib.no(lib.some_true([lib.below(0, hooked_cards_c3841fe8(s)), lib.no(lib.below(lib.times(100, lib.pick(lib.all_true([lib.below(100, hooked_ratios_d854c38d(s)), lib.mod(hooked_ratios_d854c38d(s), 100) == 0]), lib.floored(hooked_ratios_d854c38d(s), 100), 1)), hooked_cores_c8336cce(s)))])), lib.join([hooked_cards_c3841fe8_true_because(s), lib.join([hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s)])]), null)])
 
 hooked_cards_c3841fe8_true_because(s) := lib.pod_reads(s.pod, "koordinator.sh/gpu.shared")
 
@@ -392,28 +1336,36 @@ hooked_cores_c8336cce_true_because(s) := lib.pod_reads(s.pod, "koordinator.sh/gp
 
 hooked_ratios_d854c38d_true_because(s) := lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")
 
-hooked_old_0f094a81_false_because(s) := lib.pick(lib.no([true | some row in lib.items(lib.get(data.gpuvet.tables.facts["koordinator-combinations"], ["sets"])); lib.below(0, hooked_cards_old_b09270e1(s)) == lib.member("koordinator.sh/gpu.shared", lib.get(row, ["keys"])); lib.below(0, hooked_cores_c8336cce(s)) == lib.member("koordinator.sh/gpu-core", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))) == lib.member("koordinator.sh/gpu-memory", lib.get(row, ["keys"])); lib.below(0, hooked_ratios_d854c38d(s)) == lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_total(s.pod, "koordinator.sh/gpu", [null | some _ in lib.items(lib.get(s.pod, ["spec", "containers"]))]))) == lib.member("koordinator.sh/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "nvidia.com/gpu")) == lib.member("nvidia.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "amd.com/gpu")) == lib.member("amd.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "dcu.com/gpu")) == lib.member("dcu.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")) == lib.member("huawei.com/npu-core", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")) == lib.member("huawei.com/npu-cpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp")) == lib.member("huawei.com/npu-dvpp", lib.get(row, ["keys"])); lib.some_true([lib.no(lib.member("koordinator.sh/gpu", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, lib.whole(lib.pod_total(s.pod, "koordinator.sh/gpu", [null | some _ in lib.items(lib.get(s.pod, ["spec", "containers"]))])))), lib.mod(lib.whole(lib.pod_total(s.pod, "koordinator.sh/gpu", [null | some _ in lib.items(lib.get(s.pod, ["spec", "containers"]))])), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-core", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, hooked_cores_c8336cce(s))), lib.mod(hooked_cores_c8336cce(s), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, hooked_ratios_d854c38d(s))), lib.mod(hooked_ratios_d854c38d(s), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-core", lib.get(row, ["shares"]))), lib.all_true([lib.mod(hooked_cores_c8336cce(s), hooked_cards_old_b09270e1(s)) == 0, lib.up_to(lib.floored(hooked_cores_c8336cce(s), hooked_cards_old_b09270e1(s)), 100)])]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["shares"]))), lib.all_true([lib.mod(hooked_ratios_d854c38d(s), hooked_cards_old_b09270e1(s)) == 0, lib.up_to(lib.floored(hooked_ratios_d854c38d(s), hooked_cards_old_b09270e1(s)), 100)])]); lib.some_true([lib.no(lib.get(row, ["one_card"]) == true), hooked_cards_old_b09270e1(s) == 1]); lib.some_true([lib.no(lib.get(row, ["dvpp"]) == true), lib.up_to(lib.pod_sum(s.pod, "huawei.com/npu-dvpp"), 100000000000)])] != []), lib.join([hooked_cards_old_b09270e1_true_because(s), hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu"), lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "nvidia.com/gpu")]), lib.join([hooked_cards_old_b09270e1_true_because(s), lib.join([hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s)])]))
+hooked_old_0f094a81_false_because(s) := lib.reason(s, [lib.pick(lib.no([true | some row in lib.items(lib.get(data.gpuvet.tables.facts["koordinator-combinations"], ["sets"])); lib.below(0, hooked_cards_old_b09270e1(s)) == lib.member("koordinator.sh/gpu.shared", lib.get(row, ["keys"])); lib.below(0, hooked_cores_c8336cce(s)) == lib.member("koordinator.sh/gpu-core", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))) == lib.member("koordinator.sh/gpu-memory", lib.get(row, ["keys"])); lib.below(0, hooked_ratios_d854c38d(s)) == lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["keys"])); lib.below(0, lib.whole(lib.pod_total(s.pod, "koordinator.sh/gpu", [null | some _ in lib.items(lib.get(s.pod, ["spec", "containers"]))]))) == lib.member("koordinator.sh/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "nvidia.com/gpu")) == lib.member("nvidia.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "amd.com/gpu")) == lib.member("amd.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "dcu.com/gpu")) == lib.member("dcu.com/gpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")) == lib.member("huawei.com/npu-core", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")) == lib.member("huawei.com/npu-cpu", lib.get(row, ["keys"])); lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp")) == lib.member("huawei.com/npu-dvpp", lib.get(row, ["keys"])); lib.some_true([lib.no(lib.member("koordinator.sh/gpu", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, lib.whole(lib.pod_total(s.pod, "koordinator.sh/gpu", [null | some _ in lib.items(lib.get(s.pod, ["spec", "containers"]))])))), lib.mod(lib.whole(lib.pod_total(s.pod, "koordinator.sh/gpu", [null | some _ in lib.items(lib.get(s.pod, ["spec", "containers"]))])), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-core", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, hooked_cores_c8336cce(s))), lib.mod(hooked_cores_c8336cce(s), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["hundreds"]))), lib.no(lib.below(100, hooked_ratios_d854c38d(s))), lib.mod(hooked_ratios_d854c38d(s), 100) == 0]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-core", lib.get(row, ["shares"]))), lib.all_true([lib.mod(hooked_cores_c8336cce(s), hooked_cards_old_b09270e1(s)) == 0, lib.up_to(lib.floored(hooked_cores_c8336cce(s), hooked_cards_old_b09270e1(s)), 100)])]); lib.some_true([lib.no(lib.member("koordinator.sh/gpu-memory-ratio", lib.get(row, ["shares"]))), lib.all_true([lib.mod(hooked_ratios_d854c38d(s), hooked_cards_old_b09270e1(s)) == 0, lib.up_to(lib.floored(hooked_ratios_d854c38d(s), hooked_cards_old_b09270e1(s)), 100)])]); lib.some_true([lib.no(lib.get(row, ["one_card"]) == true), hooked_cards_old_b09270e1(s) == 1]); lib.some_true([lib.no(lib.get(row, ["dvpp"]) == true), lib.up_to(lib.pod_sum(s.pod, "huawei.com/npu-dvpp"), 100000000000)])] != []), lib.join([hooked_cards_old_b09270e1_true_because(s), hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu"), lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "nvidia.com/gpu")]), null), lib.pick(lib.no(lib.some_true([lib.below(0, hooked_cards_old_b09270e1(s)), lib.no(lib.below(lib.times(100, lib.pick(lib.all_true([lib.below(100, hooked_ratios_d854c38d(s)), lib.mod(hooked_ratios_d854c38d(s), 100) == 0]), lib.floored(hooked_ratios_d854c38d(s), 100), 1)), hooked_cores_c8336cce(s)))])), lib.join([hooked_cards_old_b09270e1_true_because(s), lib.join([hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s)])]), null)])
 
 hooked_cards_old_b09270e1_true_because(s) := lib.pod_reads(s.pod, "koordinator.sh/gpu.shared")
 
 sgpu_pod_b27fc3c6(s) := lib.all_true([lib.below(0, lib.whole(lib.pod_sum(s.pod, "metax-tech.com/sgpu"))), lib.some_true([lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]), lib.either(lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])) == "koord-scheduler"]), lib.no(lib.some_true([lib.pod_sum(s.pod, "metax-tech.com/vcore") != null, lib.pod_sum(s.pod, "metax-tech.com/vmemory") != null, lib.either(lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])) == "hami-scheduler"]))])
 
-sgpu_pod_b27fc3c6_true_because(s) := lib.join([lib.pod_reads(s.pod, "metax-tech.com/sgpu"), lib.pick(lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"))))), lib.pick(lib.get(s.pod, ["spec", "schedulerName"]) != null, [lib.get(s.pod, ["spec", "schedulerName"])], [lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])])), lib.join([lib.pod_reads(s.pod, "metax-tech.com/vcore"), lib.pod_reads(s.pod, "metax-tech.com/vmemory"), lib.pick(lib.get(s.pod, ["spec", "schedulerName"]) != null, [lib.get(s.pod, ["spec", "schedulerName"])], [lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])])])])
+sgpu_pod_b27fc3c6_true_because(s) := lib.join([lib.pod_reads(s.pod, "metax-tech.com/sgpu"), lib.reason(s, [lib.pick(lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]), lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null, lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), null)]), null), lib.pick(lib.either(lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])) == "koord-scheduler", lib.pick(lib.get(s.pod, ["spec", "schedulerName"]) != null, [lib.get(s.pod, ["spec", "schedulerName"])], [lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])]), null)]), lib.join([lib.pod_reads(s.pod, "metax-tech.com/vcore"), lib.pod_reads(s.pod, "metax-tech.com/vmemory"), lib.pick(lib.get(s.pod, ["spec", "schedulerName"]) != null, [lib.get(s.pod, ["spec", "schedulerName"])], [lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])])])])
 
-sgpu_pod_b27fc3c6_false_because(s) := lib.pick(lib.no(lib.below(0, lib.whole(lib.pod_sum(s.pod, "metax-tech.com/sgpu")))), lib.pod_reads(s.pod, "metax-tech.com/sgpu"), lib.pick(lib.no(lib.some_true([lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]), lib.either(lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])) == "koord-scheduler"])), lib.join([lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")]), lib.pick(lib.get(s.pod, ["spec", "schedulerName"]) != null, [lib.get(s.pod, ["spec", "schedulerName"])], [lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])])]), lib.pick(lib.pod_sum(s.pod, "metax-tech.com/vcore") != null, lib.pod_reads(s.pod, "metax-tech.com/vcore"), lib.pick(lib.pod_sum(s.pod, "metax-tech.com/vmemory") != null, lib.pod_reads(s.pod, "metax-tech.com/vmemory"), lib.pick(lib.get(s.pod, ["spec", "schedulerName"]) != null, [lib.get(s.pod, ["spec", "schedulerName"])], [lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])])))))
+sgpu_pod_b27fc3c6_false_because(s) := lib.reason(s, [lib.pick(lib.no(lib.below(0, lib.whole(lib.pod_sum(s.pod, "metax-tech.com/sgpu")))), lib.pod_reads(s.pod, "metax-tech.com/sgpu"), null), lib.pick(lib.no(lib.some_true([lib.some_true([lib.pod_sum(s.pod, "koordinator.sh/gpu") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu.shared") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-core") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory") != null, lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio") != null]), lib.either(lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])) == "koord-scheduler"])), lib.join([lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")]), lib.pick(lib.get(s.pod, ["spec", "schedulerName"]) != null, [lib.get(s.pod, ["spec", "schedulerName"])], [lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])])]), null), lib.pick(lib.no(lib.no(lib.some_true([lib.pod_sum(s.pod, "metax-tech.com/vcore") != null, lib.pod_sum(s.pod, "metax-tech.com/vmemory") != null, lib.either(lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])) == "hami-scheduler"]))), lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "metax-tech.com/vcore") != null, lib.pod_reads(s.pod, "metax-tech.com/vcore"), null), lib.pick(lib.pod_sum(s.pod, "metax-tech.com/vmemory") != null, lib.pod_reads(s.pod, "metax-tech.com/vmemory"), null), lib.pick(lib.either(lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])) == "hami-scheduler", lib.pick(lib.get(s.pod, ["spec", "schedulerName"]) != null, [lib.get(s.pod, ["spec", "schedulerName"])], [lib.get(s.pod, ["spec", "schedulerName"]), lib.get(s.template, ["scheduler"])]), null)]), null)])
 
 wrapped_8d14dac0(s) := lib.all_true([lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu"))), lib.some_true([lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core"))), lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))), lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio"))), lib.some_true([lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")), lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")), lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp"))])])])
 
-wrapped_8d14dac0_false_because(s) := lib.pick(lib.no(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu")))), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), lib.join([lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp")])]))
+wrapped_8d14dac0_false_because(s) := lib.reason(s, [lib.pick(lib.no(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu")))), lib.pod_reads(s.pod, "koordinator.sh/gpu"), null), lib.pick(lib.no(lib.some_true([lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core"))), lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))), lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio"))), lib.some_true([lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")), lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")), lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp"))])])), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), lib.join([lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp")])]), null)])
 
-wrapped_8d14dac0_true_because(s) := lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core"))), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio"))), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), lib.pick(lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")), lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pick(lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp")))))))])
+wrapped_8d14dac0_true_because(s) := lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.reason(s, [lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), null), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core"))), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), null), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory"))), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), null), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio"))), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), null), lib.pick(lib.some_true([lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")), lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")), lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp"))]), lib.reason(s, [lib.pick(lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-core")), lib.pod_reads(s.pod, "huawei.com/npu-core"), null), lib.pick(lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-cpu")), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), null), lib.pick(lib.below(0, lib.pod_sum(s.pod, "huawei.com/npu-dvpp")), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"), null)]), null)])])
 
-hooked_old_0f094a81_true_because(s) := lib.join([lib.join([hooked_cards_old_b09270e1_true_because(s), hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu"), lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "nvidia.com/gpu")]), lib.pick(lib.below(0, hooked_cards_old_b09270e1(s)), hooked_cards_old_b09270e1_true_because(s), lib.join([hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s)]))])
+hooked_efc84b72_true_because(s) := lib.join([lib.join([hooked_cards_c3841fe8_true_because(s), hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu"), lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "nvidia.com/gpu")]), lib.reason(s, [lib.pick(lib.below(0, hooked_cards_c3841fe8(s)), hooked_cards_c3841fe8_true_because(s), null), lib.pick(lib.no(lib.below(lib.times(100, lib.pick(lib.all_true([lib.below(100, hooked_ratios_d854c38d(s)), lib.mod(hooked_ratios_d854c38d(s), 100) == 0]), lib.floored(hooked_ratios_d854c38d(s), 100), 1)), hooked_cores_c8336cce(s))), lib.join([hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s)]), null)])])
 
-hooked_efc84b72_true_because(s) := lib.join([lib.join([hooked_cards_c3841fe8_true_because(s), hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu"), lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "nvidia.com/gpu")]), lib.pick(lib.below(0, hooked_cards_c3841fe8(s)), hooked_cards_c3841fe8_true_because(s), lib.join([hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s)]))])
+hooked_old_0f094a81_true_because(s) := lib.join([lib.join([hooked_cards_old_b09270e1_true_because(s), hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s), lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu"), lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "nvidia.com/gpu")]), lib.reason(s, [lib.pick(lib.below(0, hooked_cards_old_b09270e1(s)), hooked_cards_old_b09270e1_true_because(s), null), lib.pick(lib.no(lib.below(lib.times(100, lib.pick(lib.all_true([lib.below(100, hooked_ratios_d854c38d(s)), lib.mod(hooked_ratios_d854c38d(s), 100) == 0]), lib.floored(hooked_ratios_d854c38d(s), 100), 1)), hooked_cores_c8336cce(s))), lib.join([hooked_cores_c8336cce_true_because(s), hooked_ratios_d854c38d_true_because(s)]), null)])])
+
+alike_f01032af(s) := [true | some c in lib.flatten([lib.items(lib.get(s.pod, ["spec", "initContainers"])), lib.items(lib.get(s.pod, ["spec", "containers"]))]); lib.some_true([lib.no(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"])) != null), lib.quantity(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"]))) == 1000000000]) == false] == []
+
+alike_f01032af_true_because(s) := lib.join([[lib.get(s.pod, ["spec", "containers"])], [c_because | some c in lib.flatten([lib.items(lib.get(s.pod, ["spec", "initContainers"])), lib.items(lib.get(s.pod, ["spec", "containers"]))]); some c_because in lib.pick(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]) != null, [lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"])], [lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"])])], [null]])
+
+accepted_b22c8d80_true_because(s) := lib.join([lib.join([lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu"), lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "nvidia.com/gpu")]), lib.reason(s, [lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), null), lib.pick(lib.no(lib.below(lib.times(100, lib.pick(lib.all_true([lib.below(100, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio"))), lib.mod(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), 100) == 0]), lib.floored(lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-memory-ratio")), 100), 1)), lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu-core")))), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")]), null)])])
 
 hooks_13c09139(s) := [true | some c in lib.items(lib.get(s.pod, ["spec", "containers"])); lib.some_true([lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])) != null, lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-core"])) != null, lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"])) != null, lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory"])) != null]); lib.some_true([lib.no(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"])) != null), lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])) != null])] != []
 
-hooks_13c09139_true_because(s) := lib.join([[lib.get(s.pod, ["spec", "containers"])], [c_because | some c in lib.items(lib.get(s.pod, ["spec", "containers"])); lib.some_true([lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])) != null, lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-core"])) != null, lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"])) != null, lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory"])) != null]); lib.some_true([lib.no(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"])) != null), lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])) != null]); some c_because in lib.join([lib.pick(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])) != null, lib.pick(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]) != null, [lib.get(c, ["resources", "limits", "koordinator.sh/gpu"])], [lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])]), lib.pick(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-core"])) != null, lib.pick(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"]) != null, [lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"])], [lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-core"])]), lib.pick(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"])) != null, lib.pick(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]) != null, [lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"])], [lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"])]), lib.pick(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory"]) != null, [lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory"])], [lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory"])])))), lib.pick(lib.no(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"])) != null), lib.pick(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]) != null, [lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"])], [lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"])]), lib.pick(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]) != null, [lib.get(c, ["resources", "limits", "koordinator.sh/gpu"])], [lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])]))])]])
+hooks_13c09139_true_because(s) := lib.join([[lib.get(s.pod, ["spec", "containers"])], [c_because | some c in lib.items(lib.get(s.pod, ["spec", "containers"])); lib.some_true([lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])) != null, lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-core"])) != null, lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"])) != null, lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory"])) != null]); lib.some_true([lib.no(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"])) != null), lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])) != null]); some c_because in lib.join([lib.reason(s, [lib.pick(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])) != null, lib.pick(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]) != null, [lib.get(c, ["resources", "limits", "koordinator.sh/gpu"])], [lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])]), null), lib.pick(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-core"])) != null, lib.pick(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"]) != null, [lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"])], [lib.get(c, ["resources", "limits", "koordinator.sh/gpu-core"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-core"])]), null), lib.pick(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"])) != null, lib.pick(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]) != null, [lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"])], [lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory-ratio"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory-ratio"])]), null), lib.pick(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory"])) != null, lib.pick(lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory"]) != null, [lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory"])], [lib.get(c, ["resources", "limits", "koordinator.sh/gpu-memory"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu-memory"])]), null)]), lib.reason(s, [lib.pick(lib.no(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"])) != null), lib.pick(lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]) != null, [lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"])], [lib.get(c, ["resources", "limits", "koordinator.sh/gpu.shared"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu.shared"])]), null), lib.pick(lib.either(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])) != null, lib.pick(lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]) != null, [lib.get(c, ["resources", "limits", "koordinator.sh/gpu"])], [lib.get(c, ["resources", "limits", "koordinator.sh/gpu"]), lib.get(c, ["resources", "requests", "koordinator.sh/gpu"])]), null)])])]])
 
-accepted_b22c8d80_true_because(s) := lib.join([lib.join([lib.pod_reads(s.pod, "amd.com/gpu"), lib.pod_reads(s.pod, "dcu.com/gpu"), lib.pod_reads(s.pod, "huawei.com/npu-core"), lib.pod_reads(s.pod, "huawei.com/npu-cpu"), lib.pod_reads(s.pod, "huawei.com/npu-dvpp"), lib.pod_reads(s.pod, "koordinator.sh/gpu"), lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio"), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.pod_reads(s.pod, "nvidia.com/gpu")]), lib.pick(lib.below(0, lib.whole(lib.pod_sum(s.pod, "koordinator.sh/gpu.shared"))), lib.pod_reads(s.pod, "koordinator.sh/gpu.shared"), lib.join([lib.pod_reads(s.pod, "koordinator.sh/gpu-core"), lib.pod_reads(s.pod, "koordinator.sh/gpu-memory-ratio")]))])
+metax_node_2270c373(s) := lib.some_true([lib.get(s.pod, ["spec", "nodeSelector", "node.koordinator.sh/gpu-vendor"]) == "metax", [true | some term in lib.items(lib.get(s.pod, ["spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"])); [true | some e in lib.items(lib.get(term, ["matchExpressions"])); lib.get(e, ["key"]) == "node.koordinator.sh/gpu-vendor"; lib.get(e, ["operator"]) == "In"; [true | some v in lib.items(lib.get(e, ["values"])); v != "metax"] == []] != []] != []])
+
+metax_node_2270c373_true_because(s) := lib.reason(s, [lib.pick(lib.get(s.pod, ["spec", "nodeSelector", "node.koordinator.sh/gpu-vendor"]) == "metax", [lib.get(s.pod, ["spec", "nodeSelector", "node.koordinator.sh/gpu-vendor"])], null), lib.pick([true | some term in lib.items(lib.get(s.pod, ["spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"])); [true | some e in lib.items(lib.get(term, ["matchExpressions"])); lib.get(e, ["key"]) == "node.koordinator.sh/gpu-vendor"; lib.get(e, ["operator"]) == "In"; [true | some v in lib.items(lib.get(e, ["values"])); v != "metax"] == []] != []] != [], lib.join([[lib.get(s.pod, ["spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"])], [term_because | some term in lib.items(lib.get(s.pod, ["spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"])); [true | some e in lib.items(lib.get(term, ["matchExpressions"])); lib.get(e, ["key"]) == "node.koordinator.sh/gpu-vendor"; lib.get(e, ["operator"]) == "In"; [true | some v in lib.items(lib.get(e, ["values"])); v != "metax"] == []] != []; some term_because in lib.join([[lib.get(term, ["matchExpressions"])], [e_because | some e in lib.items(lib.get(term, ["matchExpressions"])); lib.get(e, ["key"]) == "node.koordinator.sh/gpu-vendor"; lib.get(e, ["operator"]) == "In"; [true | some v in lib.items(lib.get(e, ["values"])); v != "metax"] == []; some e_because in lib.join([[lib.get(e, ["key"])], [lib.get(e, ["operator"])], lib.join([[lib.get(e, ["values"])], [v_because | some v in lib.items(lib.get(e, ["values"])); some v_because in [v]]])])]])]]), null)])

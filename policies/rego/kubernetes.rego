@@ -177,10 +177,10 @@ found contains lib.finding(s, "K8S012", here, words) if {
 	name != ""
 	lib.matches(name, "^(?:[A-Z][A-Z0-9]*(_[A-Z0-9]+)+)$") == false
 	kind := lib.get(s.object, ["kind"])
-	kinds := lib.get(data.gpuvet.tables.facts["object-names"], ["kinds", lib.get(s.object, ["apiVersion"]), kind])
+	kinds := lib.get_by(data.gpuvet.tables.facts["object-names"], ["kinds", lib.get(s.object, ["apiVersion"]), kind])
 	kinds_ := lib.either(kinds, lib.get(data.gpuvet.tables.facts["object-names"], ["default"]))
 	lib.some_true([lib.no(lib.matches(name, lib.whole_pattern(lib.get(kinds_, ["pattern"])))), lib.below(lib.integer(lib.get(kinds_, ["most"])), lib.size(name))])
-	not lib.undecided(s, lib.join([[name], lib.pick(lib.no(lib.matches(name, lib.whole_pattern(lib.get(kinds_, ["pattern"])))), [name, lib.get(kinds_, ["pattern"])], [name, lib.get(kinds_, ["most"])])]))
+	not lib.undecided(s, lib.join([[name], lib.reason(s, [lib.pick(lib.no(lib.matches(name, lib.whole_pattern(lib.get(kinds_, ["pattern"])))), [name, lib.get(kinds_, ["pattern"])], null), lib.pick(lib.below(lib.integer(lib.get(kinds_, ["most"])), lib.size(name)), [name, lib.get(kinds_, ["most"])], null)])]))
 	here := ["object", "metadata", "name"]
 	words := concat("", [lib.text(name), " cannot be the name of a ", lib.text(kind)])
 }
@@ -197,10 +197,10 @@ found contains lib.finding(s, "K8S013", here, words) if {
 	name != ""
 	lib.matches(name, "^(?:[A-Z][A-Z0-9]*(_[A-Z0-9]+)+)$") == false
 	kind := lib.get(s.object, ["kind"])
-	kinds := lib.get(data.gpuvet.tables.facts["object-names"], ["kinds", lib.get(s.object, ["apiVersion"]), kind])
+	kinds := lib.get_by(data.gpuvet.tables.facts["object-names"], ["kinds", lib.get(s.object, ["apiVersion"]), kind])
 	kinds_ := lib.either(kinds, lib.get(data.gpuvet.tables.facts["object-names"], ["default"]))
 	lib.some_true([lib.no(lib.matches(name, lib.whole_pattern(lib.get(kinds_, ["pattern"])))), lib.below(lib.integer(lib.get(kinds_, ["most"])), lib.size(name))])
-	not lib.undecided(s, lib.join([[name], lib.pick(lib.no(lib.matches(name, lib.whole_pattern(lib.get(kinds_, ["pattern"])))), [name, lib.get(kinds_, ["pattern"])], [name, lib.get(kinds_, ["most"])])]))
+	not lib.undecided(s, lib.join([[name], lib.reason(s, [lib.pick(lib.no(lib.matches(name, lib.whole_pattern(lib.get(kinds_, ["pattern"])))), [name, lib.get(kinds_, ["pattern"])], null), lib.pick(lib.below(lib.integer(lib.get(kinds_, ["most"])), lib.size(name)), [name, lib.get(kinds_, ["most"])], null)])]))
 	here := ["object", "metadata", "name"]
 	words := concat("", [lib.text(name), " cannot be the name of a ", lib.text(kind)])
 }
@@ -291,10 +291,10 @@ found contains lib.finding(s, "K8S019", here, words) if {
 	name != ""
 	lib.matches(name, "^(?:[A-Z][A-Z0-9]*(_[A-Z0-9]+)+)$") == false
 	kind := lib.get(s.object, ["kind"])
-	kinds := lib.get(data.gpuvet.tables.facts["object-names"], ["kinds", lib.get(s.object, ["apiVersion"]), kind])
+	kinds := lib.get_by(data.gpuvet.tables.facts["object-names"], ["kinds", lib.get(s.object, ["apiVersion"]), kind])
 	kinds_ := lib.either(kinds, lib.get(data.gpuvet.tables.facts["object-names"], ["default"]))
 	lib.some_true([lib.no(lib.matches(name, lib.whole_pattern(lib.get(kinds_, ["pattern"])))), lib.below(lib.integer(lib.get(kinds_, ["most"])), lib.size(name))])
-	not lib.undecided(s, lib.join([[name], lib.pick(lib.no(lib.matches(name, lib.whole_pattern(lib.get(kinds_, ["pattern"])))), [name, lib.get(kinds_, ["pattern"])], [name, lib.get(kinds_, ["most"])])]))
+	not lib.undecided(s, lib.join([[name], lib.reason(s, [lib.pick(lib.no(lib.matches(name, lib.whole_pattern(lib.get(kinds_, ["pattern"])))), [name, lib.get(kinds_, ["pattern"])], null), lib.pick(lib.below(lib.integer(lib.get(kinds_, ["most"])), lib.size(name)), [name, lib.get(kinds_, ["most"])], null)])]))
 	here := ["object", "metadata", "name"]
 	words := concat("", [lib.text(name), " cannot be the name of a ", lib.text(kind)])
 }
@@ -358,7 +358,7 @@ found contains lib.finding(s, "K8S023", here, words) if {
 	value_ := value == 0
 	value__ := lib.all_true([values != null, lib.no(lib.is_type(values, "list"))])
 	lib.some_true([value__, lib.all_true([lib.member(operator, ["In", "NotIn"]), value_]), lib.all_true([lib.member(operator, ["Exists", "DoesNotExist"]), lib.below(0, value)]), lib.all_true([lib.member(operator, ["Gt", "Lt"]), lib.no(value == 1)])])
-	not lib.undecided(s, lib.pick(value__, [values], [operator, values]))
+	not lib.undecided(s, lib.reason(s, [lib.pick(value__, [values], null), lib.pick(lib.all_true([lib.member(operator, ["In", "NotIn"]), value_]), [operator, values], null), lib.pick(lib.all_true([lib.member(operator, ["Exists", "DoesNotExist"]), lib.below(0, value)]), [operator, values], null), lib.pick(lib.all_true([lib.member(operator, ["Gt", "Lt"]), lib.no(value == 1)]), [operator, values], null)]))
 	here := array.concat(rule_at, ["values"])
 	words := concat("", [lib.text(operator), " with ", lib.pick(value_, "no values", lib.text(values)), lib.pick(value__, ", which is no list", "")])
 }

@@ -46,6 +46,13 @@ get(value, path) := object.get(value, path, null) if {
 	opaque(object.get({"": value}, array.concat([""], array.slice(path, 0, i)), null))
 } else := object.get({"": value}, array.concat([""], path), null)
 
+# The same, with keys that may be unknown themselves.
+get_by(value, path) := unknown if {
+	some i, key in path
+	key == unknown
+	is_object(object.get({"": value}, array.concat([""], array.slice(path, 0, i)), null))
+} else := get(value, path)
+
 # What can be drawn from: a list, a map, or nothing.
 items(value) := value if {
 	is_array(value)
@@ -296,9 +303,11 @@ sub(left, right) := null if {
 	null in [left, right]
 } else := left - right
 
-times(left, right) := null if {
-	null in [left, right]
-} else := left * right
+times(left, right) := product if {
+	not null in [left, right]
+	product := left * right
+	in_range(product)
+} else := null
 
 floored(left, right) := null if {
 	null in [left, right]
@@ -319,13 +328,19 @@ mod(left, right) := null if {
 
 total(values) := sum([value | some value in items(values); integral(value)])
 
-largest(values) := null if {
-	there(values) == []
-} else := max(there(values))
+largest(values) := max(comparable(values)) if {
+	comparable(values) != []
+} else := null
 
-smallest(values) := null if {
-	there(values) == []
-} else := min(there(values))
+smallest(values) := min(comparable(values)) if {
+	comparable(values) != []
+} else := null
+
+# The numbers, else the versions.
+comparable(values) := [value | some value in items(values); integral(value)] if {
+	some value in items(values)
+	integral(value)
+} else := [value | some value in items(values); is_array(value)]
 
 there(values) := [value | some value in items(values); value != null]
 
@@ -442,7 +457,7 @@ pod_total(pod, key, regular) := found if {
 
 # The values that `pod_sum` read; one absent value when there is none.
 pod_reads(pod, key) := found if {
-	found := [readable(value) |
+	found := [readable(key, value) |
 		some name in ["initContainers", "containers"]
 		some container in items(get(pod, ["spec", name]))
 		some which in ["limits", "requests"]
@@ -452,8 +467,17 @@ pod_reads(pod, key) := found if {
 	found != []
 } else := [null]
 
-readable(value) := value if {
+# What the API server refuses, malformed or a fraction of an extended resource, leaves the sum unknown: to say so is for other rules.
+readable(key, value) := value if {
 	placeholder(value)
-} else := value if {
-	quantity(value) != null
-} else := unknown
+} else := unknown if {
+	quantity(value) == null
+} else := unknown if {
+	fraction_of_extended(key, value)
+} else := value
+
+fraction_of_extended(key, value) if {
+	contains(key, "/")
+	not contains(key, "kubernetes.io/")
+	quantity(value) % nanos != 0
+}

@@ -187,7 +187,7 @@ found contains lib.finding(s, "QG018", here, words) if {
 	has_gpu := gpu_ != null
 	gpu__ := lib.either(gpu_, gpu)
 	lib.below(0, lib.quantity(gpu__))
-	not lib.undecided(s, lib.join([lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"))), lib.pick(has_gpu, [gpu_], [gpu_, gpu])]))
+	not lib.undecided(s, lib.join([lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"), null)]), lib.pick(has_gpu, [gpu_], [gpu_, gpu])]))
 	here := lib.pick(has_gpu, ["self", "resources", "limits", "nvidia.com/gpu"], ["self", "resources", "requests", "nvidia.com/gpu"])
 	words := "nvidia.com/gpu and qGPU keys stand in one Pod, and a node offers one or the other"
 }
@@ -204,7 +204,7 @@ found contains lib.finding(s, "QG019", here, words) if {
 	some [asked_at, asked] in lib.join([lib.located(["self", "resources", "limits"], limits), [[["self", "resources", "requests", r_key], r] | some r_key, r in lib.items(lib.get(resources, ["requests"])); lib.member(r_key, limits) == false]])
 	lib.below(0, lib.quantity(asked))
 	lib.matches(lib.last(asked_at), "^(?:(tencent.com/vcuda-(core|memory)|koordinator.sh/gpu.*|metax-tech.com/.*|elasticgpu.(com|io)/.*|huawei.com/(npu|Ascend).*|cambricon.com/.*|(amd|dcu).com/gpu))$")
-	not lib.undecided(s, lib.join([lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"))), [asked]]))
+	not lib.undecided(s, lib.join([lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"), null)]), [asked]]))
 	here := asked_at
 	words := concat("", [lib.text(lib.last(asked_at)), " belongs to another way of sharing GPUs, and this Pod asks for qGPU"])
 }
@@ -252,7 +252,7 @@ found contains lib.finding(s, "QG022", here, words) if {
 	lib.last(policy_at) == "tke.cloud.tencent.com/qgpu-schedule-policy"
 	kind := lib.get(s.object, ["kind"])
 	lib.some_true([lib.no(lib.matches(kind, "^(?:(Node|Machine).*)$")), lib.all_true([kind == "Node", lib.no(lib.member(lib.last(policy_at), labels))])])
-	not lib.undecided(s, lib.pick(lib.no(lib.matches(kind, "^(?:(Node|Machine).*)$")), [kind], [kind, labels]))
+	not lib.undecided(s, lib.reason(s, [lib.pick(lib.no(lib.matches(kind, "^(?:(Node|Machine).*)$")), [kind], null), lib.pick(lib.all_true([kind == "Node", lib.no(lib.member(lib.last(policy_at), labels))]), [kind, labels], null)]))
 	here := policy_at
 	words := "the isolation policy is a label of the Node; here it does nothing"
 }
@@ -286,9 +286,9 @@ found contains lib.finding(s, "QG025", here, words) if {
 	lib.matches(driver, "^(?:[0-9]+\\.[0-9]+(\\.[0-9]+)?)$")
 	driver_ := lib.parts_of(driver, ".")
 	driver__ := lib.get(driver_, [0])
-	lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]) == null
-	lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["later", driver__]) == null
-	not lib.undecided(s, lib.join([lib.join([node_of_qgpu_eb4256c8_true_because(s), [lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["labels"])]]), [driver, lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]), lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["later", driver__])]]))
+	lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]) == null
+	lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["later", driver__]) == null
+	not lib.undecided(s, lib.join([lib.join([node_of_qgpu_eb4256c8_true_because(s), [lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["labels"])]]), [driver, lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]), lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["later", driver__])]]))
 	here := driver_at
 	words := concat("", ["driver ", lib.text(driver), " is of branch ", lib.text(driver__), ", which no list of supported drivers names"])
 }
@@ -307,8 +307,8 @@ found contains lib.finding(s, "QG026", here, words) if {
 	lib.matches(driver, "^(?:[0-9]+\\.[0-9]+(\\.[0-9]+)?)$")
 	driver_ := lib.parts_of(driver, ".")
 	driver__ := lib.get(driver_, [0])
-	branches := lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__])
-	maximum := lib.get(branches, ["maximum"])
+	branches := lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__])
+	maximum := lib.get_by(branches, ["maximum"])
 	lib.below(lib.version(maximum), lib.version(driver))
 	not lib.undecided(s, lib.join([lib.join([node_of_qgpu_eb4256c8_true_because(s), [lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["labels"])]]), [driver, driver, maximum]]))
 	here := driver_at
@@ -380,7 +380,7 @@ found contains lib.finding(s, "QG031", here, words) if {
 	lib.some_true([lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy") != null])
 	app_class != null
 	lib.member(app_class, ["online", "offline"]) == false
-	not lib.undecided(s, lib.join([lib.join([[app_class], lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy")))]), [app_class]]))
+	not lib.undecided(s, lib.join([lib.join([[app_class], lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"), null)])]), [app_class]]))
 	here := ["pod", "metadata", "annotations", "tke.cloud.tencent.com/app-class"]
 	words := concat("", ["app-class is ", lib.text(app_class), ", which is no class of colocation"])
 }
@@ -452,7 +452,7 @@ found contains lib.finding(s, "QG036", here, words) if {
 	resources := lib.get(rule, ["resources"])
 	apiGroups := lib.get(rule, ["apiGroups"])
 	name := lib.get(metadata, ["name"])
-	roles := lib.get(data.gpuvet.tables.facts["qgpu-roles"], ["roles", name])
+	roles := lib.get_by(data.gpuvet.tables.facts["qgpu-roles"], ["roles", name])
 	value := [r | some r in lib.items(resources); [true | some g in lib.items(roles); lib.member(lib.get(g, ["group"]), apiGroups); lib.member(r, lib.get(g, ["resources"]))] != []; [true | some g in lib.items(roles); lib.member(lib.get(g, ["group"]), apiGroups); lib.member(r, lib.get(g, ["resources"])); lib.some_true([lib.member(verb, lib.get(g, ["verbs"])), lib.member("*", lib.get(g, ["verbs"]))])] == []]
 	lib.below(0, lib.size(value))
 	not lib.undecided(s, lib.join([[verb], lib.join([[resources], [r_because | some r in lib.items(resources); some r_because in lib.join([lib.join([[roles], [g_because | some g in lib.items(roles); some g_because in [lib.get(g, ["group"]), apiGroups, r, lib.get(g, ["resources"])]]]), lib.join([[roles], [g_because | some g in lib.items(roles); some g_because in [lib.get(g, ["group"]), apiGroups, r, lib.get(g, ["resources"]), verb, lib.get(g, ["verbs"]), lib.get(g, ["verbs"])]]])])]])]))
@@ -472,15 +472,15 @@ found contains lib.finding(s, "QG037", here, words) if {
 	lib.is_type(rules_, "list")
 	metadata := lib.get(s.value, ["metadata"])
 	name := lib.get(metadata, ["name"])
-	some need in lib.items(lib.get(data.gpuvet.tables.facts["qgpu-roles"], ["roles", name]))
+	some need in lib.items(lib.get_by(data.gpuvet.tables.facts["qgpu-roles"], ["roles", name]))
 	lib.get(need, ["retired"]) == null
 	some resource in lib.items(lib.get(need, ["resources"]))
 	verbs := lib.get(need, ["verbs"])
 	group := lib.get(need, ["group"])
 	misspelt := lib.get(data.gpuvet.tables.facts["qgpu-roles"], ["misspelt"])
-	value := [v | some v in lib.items(verbs); [true | some r in lib.items(rules_); lib.some_true([lib.member(group, lib.get(r, ["apiGroups"])), lib.member("*", lib.get(r, ["apiGroups"])), [true | some g in lib.items(lib.get(r, ["apiGroups"])); lib.get(misspelt, [g]) == group] != []]); lib.some_true([lib.member(resource, lib.get(r, ["resources"])), lib.member("*", lib.get(r, ["resources"]))]); lib.some_true([lib.member(v, lib.get(r, ["verbs"])), lib.member("*", lib.get(r, ["verbs"]))])] == []]
+	value := [v | some v in lib.items(verbs); [true | some r in lib.items(rules_); lib.some_true([lib.member(group, lib.get(r, ["apiGroups"])), lib.member("*", lib.get(r, ["apiGroups"])), [true | some g in lib.items(lib.get(r, ["apiGroups"])); lib.get_by(misspelt, [g]) == group] != []]); lib.some_true([lib.member(resource, lib.get(r, ["resources"])), lib.member("*", lib.get(r, ["resources"]))]); lib.some_true([lib.member(v, lib.get(r, ["verbs"])), lib.member("*", lib.get(r, ["verbs"]))])] == []]
 	lib.below(0, lib.size(value))
-	not lib.undecided(s, lib.join([[lib.get(s.value, ["aggregationRule"]), rules_, lib.get(need, ["retired"])], lib.join([[verbs], [v_because | some v in lib.items(verbs); some v_because in lib.join([[rules_], [r_because | some r in lib.items(rules_); some r_because in lib.join([lib.join([[group, lib.get(r, ["apiGroups"])], [lib.get(r, ["apiGroups"])], lib.join([[lib.get(r, ["apiGroups"])], [g_because | some g in lib.items(lib.get(r, ["apiGroups"])); some g_because in [lib.get(misspelt, [g]), group]]])]), [resource, lib.get(r, ["resources"]), lib.get(r, ["resources"])], [v, lib.get(r, ["verbs"]), lib.get(r, ["verbs"])]])]])]])]))
+	not lib.undecided(s, lib.join([[lib.get(s.value, ["aggregationRule"]), rules_, lib.get(need, ["retired"])], lib.join([[verbs], [v_because | some v in lib.items(verbs); some v_because in lib.join([[rules_], [r_because | some r in lib.items(rules_); some r_because in lib.join([lib.join([[group, lib.get(r, ["apiGroups"])], [lib.get(r, ["apiGroups"])], lib.join([[lib.get(r, ["apiGroups"])], [g_because | some g in lib.items(lib.get(r, ["apiGroups"])); some g_because in [lib.get_by(misspelt, [g]), group]]])]), [resource, lib.get(r, ["resources"]), lib.get(r, ["resources"])], [v, lib.get(r, ["verbs"]), lib.get(r, ["verbs"])]])]])]])]))
 	here := ["self", "rules"]
 	words := concat("", [lib.text(name), " needs to ", lib.text(value), " ", lib.text(resource), ", which no rule grants"])
 }
@@ -515,10 +515,10 @@ found contains lib.finding(s, "QG039", here, words) if {
 	metadata := lib.get(s.value, ["metadata"])
 	resources := lib.get(rule, ["resources"])
 	name := lib.get(metadata, ["name"])
-	lib.below(0, lib.size([g | some g in lib.items(lib.get(data.gpuvet.tables.facts["qgpu-roles"], ["roles", name])); lib.get(g, ["group"]) == ""; [true | some r in lib.items(lib.get(g, ["resources"])); lib.member(r, resources)] != []]))
+	lib.below(0, lib.size([g | some g in lib.items(lib.get_by(data.gpuvet.tables.facts["qgpu-roles"], ["roles", name])); lib.get(g, ["group"]) == ""; [true | some r in lib.items(lib.get(g, ["resources"])); lib.member(r, resources)] != []]))
 	some verb_key, verb in lib.items(lib.get(rule, ["verbs"]))
 	verb == "*"
-	not lib.undecided(s, lib.join([lib.join([[lib.get(rule, ["apiGroups"])], lib.join([[lib.get(data.gpuvet.tables.facts["qgpu-roles"], ["roles", name])], [g_because | some g in lib.items(lib.get(data.gpuvet.tables.facts["qgpu-roles"], ["roles", name])); some g_because in lib.join([[lib.get(g, ["group"])], lib.join([[lib.get(g, ["resources"])], [r_because | some r in lib.items(lib.get(g, ["resources"])); some r_because in [r, resources]]])])]])]), [verb]]))
+	not lib.undecided(s, lib.join([lib.join([[lib.get(rule, ["apiGroups"])], lib.join([[lib.get_by(data.gpuvet.tables.facts["qgpu-roles"], ["roles", name])], [g_because | some g in lib.items(lib.get_by(data.gpuvet.tables.facts["qgpu-roles"], ["roles", name])); some g_because in lib.join([[lib.get(g, ["group"])], lib.join([[lib.get(g, ["resources"])], [r_because | some r in lib.items(lib.get(g, ["resources"])); some r_because in [r, resources]]])])]])]), [verb]]))
 	here := ["self", "rules", rule_key, "verbs", verb_key]
 	words := concat("", [lib.text(name), " may do everything to ", lib.text(resources)])
 }
@@ -646,12 +646,12 @@ found contains lib.finding(s, "QG103", here, words) if {
 	lib.matches(driver, "^(?:[0-9]+\\.[0-9]+(\\.[0-9]+)?)$")
 	driver_ := lib.parts_of(driver, ".")
 	driver__ := lib.get(driver_, [0])
-	lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]) == null
-	later := lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["later", driver__])
+	lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]) == null
+	later := lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["later", driver__])
 	later != null
-	not lib.undecided(s, lib.join([lib.join([node_of_qgpu_eb4256c8_true_because(s), [lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["labels"])]]), [driver, lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]), later]]))
+	not lib.undecided(s, lib.join([lib.join([node_of_qgpu_eb4256c8_true_because(s), [lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["labels"])]]), [driver, lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]), later]]))
 	here := driver_at
-	words := concat("", ["driver ", lib.text(driver), " is of branch ", lib.text(driver__), ", which only newer releases support (", lib.text(lib.get(later, ["since"])), ")"])
+	words := concat("", ["driver ", lib.text(driver), " is of branch ", lib.text(driver__), ", which only newer releases support (", lib.text(lib.get_by(later, ["since"])), ")"])
 }
 
 rules["QG107"] := {"severity": "error", "supersedes": []}
@@ -706,7 +706,7 @@ found contains lib.finding(s, "QG109", here, words) if {
 	s.kind in {"ClusterRole", "Role"}
 	metadata := lib.get(s.value, ["metadata"])
 	name := lib.get(metadata, ["name"])
-	roles := lib.get(data.gpuvet.tables.facts["qgpu-roles"], ["roles", name])
+	roles := lib.get_by(data.gpuvet.tables.facts["qgpu-roles"], ["roles", name])
 	roles != null
 	some rule_key, rule in lib.items(lib.get(s.value, ["rules"]))
 	apiGroups := lib.get(rule, ["apiGroups"])
@@ -727,8 +727,8 @@ found contains lib.finding(s, "QG110", here, words) if {
 	s.kind in {"ClusterRole", "Role"}
 	some rule_key, rule in lib.items(lib.get(s.value, ["rules"]))
 	some group_key, group in lib.items(lib.get(rule, ["apiGroups"]))
-	lib.get(data.gpuvet.tables.facts["qgpu-roles"], ["misspelt", group]) != null
-	not lib.undecided(s, [lib.get(data.gpuvet.tables.facts["qgpu-roles"], ["misspelt", group])])
+	lib.get_by(data.gpuvet.tables.facts["qgpu-roles"], ["misspelt", group]) != null
+	not lib.undecided(s, [lib.get_by(data.gpuvet.tables.facts["qgpu-roles"], ["misspelt", group])])
 	here := ["self", "rules", rule_key, "apiGroups", group_key]
 	words := concat("", ["there is no API group ", lib.text(group), ", so the rule grants nothing"])
 }
@@ -764,9 +764,9 @@ found contains lib.finding(s, "QG125", here, words) if {
 	lib.matches(driver, "^(?:[0-9]+\\.[0-9]+(\\.[0-9]+)?)$")
 	driver_ := lib.parts_of(driver, ".")
 	driver__ := lib.get(driver_, [0])
-	lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]) == null
-	lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["later", driver__]) == null
-	not lib.undecided(s, lib.join([lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"))), [driver, lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]), lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["later", driver__])]]))
+	lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]) == null
+	lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["later", driver__]) == null
+	not lib.undecided(s, lib.join([lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"), null)]), [driver, lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]), lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["later", driver__])]]))
 	here := driver_at
 	words := concat("", ["driver ", lib.text(driver), " is of branch ", lib.text(driver__), ", which no list of supported drivers names"])
 }
@@ -784,10 +784,10 @@ found contains lib.finding(s, "QG126", here, words) if {
 	lib.matches(driver, "^(?:[0-9]+\\.[0-9]+(\\.[0-9]+)?)$")
 	driver_ := lib.parts_of(driver, ".")
 	driver__ := lib.get(driver_, [0])
-	branches := lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__])
-	maximum := lib.get(branches, ["maximum"])
+	branches := lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__])
+	maximum := lib.get_by(branches, ["maximum"])
 	lib.below(lib.version(maximum), lib.version(driver))
-	not lib.undecided(s, lib.join([lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"))), [driver, driver, maximum]]))
+	not lib.undecided(s, lib.join([lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"), null)]), [driver, driver, maximum]]))
 	here := driver_at
 	words := concat("", ["driver ", lib.text(driver), " is newer than ", lib.text(maximum), ", the newest of branch ", lib.text(driver__), " that is supported"])
 }
@@ -805,7 +805,7 @@ found contains lib.finding(s, "QG127", here, words) if {
 	lib.is_type(driver, "text")
 	driver != null
 	lib.matches(driver, "^(?:[0-9]+\\.[0-9]+(\\.[0-9]+)?)$") == false
-	not lib.undecided(s, lib.join([lib.join([lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"))), [driver]]), [driver]]))
+	not lib.undecided(s, lib.join([lib.join([lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"), null)]), [driver]]), [driver]]))
 	here := driver_at
 	words := concat("", [lib.text(driver), " is not a driver version, so no node has it"])
 }
@@ -823,12 +823,12 @@ found contains lib.finding(s, "QG128", here, words) if {
 	lib.matches(driver, "^(?:[0-9]+\\.[0-9]+(\\.[0-9]+)?)$")
 	driver_ := lib.parts_of(driver, ".")
 	driver__ := lib.get(driver_, [0])
-	lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]) == null
-	later := lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["later", driver__])
+	lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]) == null
+	later := lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["later", driver__])
 	later != null
-	not lib.undecided(s, lib.join([lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"))), [driver, lib.get(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]), later]]))
+	not lib.undecided(s, lib.join([lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"), null)]), [driver, lib.get_by(data.gpuvet.tables.facts["qgpu-drivers"], ["branches", driver__, "maximum"]), later]]))
 	here := driver_at
-	words := concat("", ["driver ", lib.text(driver), " is of branch ", lib.text(driver__), ", which only newer releases support (", lib.text(lib.get(later, ["since"])), ")"])
+	words := concat("", ["driver ", lib.text(driver), " is of branch ", lib.text(driver__), ", which only newer releases support (", lib.text(lib.get_by(later, ["since"])), ")"])
 }
 
 rules["QG130"] := {"severity": "warning", "supersedes": []}
@@ -843,7 +843,7 @@ found contains lib.finding(s, "QG130", here, words) if {
 	some [card_at, card] in lib.join([[[["pod", "spec", "nodeSelector", v_key], v] | some v_key, v in lib.items(lib.get(spec, ["nodeSelector"])); lib.member(v_key, labels)], [pair_ | some [list_at_, list_] in [[array.concat(e_at, ["values"]), lib.get(e, ["values"])] | some [e_at, e] in [[e_at, e] | some [e_at, e] in [pair_ | some [list_at_, list_] in [[["pod", "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms", t_key, "matchExpressions"], lib.get(t, ["matchExpressions"])] | some t_key, t in lib.items(lib.get(spec, ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"]))]; some pair_ in lib.located(list_at_, list_)]; lib.member(lib.get(e, ["key"]), labels); lib.get(e, ["operator"]) == "In"]]; some pair_ in lib.located(list_at_, list_)]])
 	lib.is_type(card, "text")
 	lib.matches(card, lib.whole_pattern(lib.get(data.gpuvet.tables.facts["qgpu-cards"], ["pattern"]))) == false
-	not lib.undecided(s, lib.join([lib.join([lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"))), [card]]), [card, lib.get(data.gpuvet.tables.facts["qgpu-cards"], ["pattern"])]]))
+	not lib.undecided(s, lib.join([lib.join([lib.reason(s, [lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-memory") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-memory"), null), lib.pick(lib.pod_sum(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy") != null, lib.pod_reads(s.pod, "tke.cloud.tencent.com/qgpu-core-greedy"), null)]), [card]]), [card, lib.get(data.gpuvet.tables.facts["qgpu-cards"], ["pattern"])]]))
 	here := card_at
 	words := concat("", [lib.text(card), " is not among the GPU models that qGPU supports"])
 }
@@ -873,4 +873,4 @@ in_bytes_825d050e_false_because(s) := lib.pick(lib.get(s.value, ["resources", "l
 
 node_of_qgpu_eb4256c8(s) := lib.some_true([[true | some [v_at, _] in lib.join([lib.pick(lib.get(s.object, ["kind"]) == "Node", lib.located(["self", "metadata", "labels"], lib.get(s.value, ["metadata", "labels"])), lib.located(["self"], null)), lib.located(["self", "spec", "template", "spec", "metadata", "labels"], lib.get(s.value, ["spec", "template", "spec", "metadata", "labels"])), lib.located(["self", "spec", "template", "metadata", "labels"], lib.get(s.value, ["spec", "template", "metadata", "labels"]))]); lib.last(v_at) in ["tke.cloud.tencent.com/qgpu-schedule-policy", "qgpu-device-enable"]] != [], lib.member("tke.cloud.tencent.com/qgpu-core", lib.get(s.value, ["status", "capacity"])), lib.member("tke.cloud.tencent.com/qgpu-core", lib.get(s.value, ["status", "allocatable"]))])
 
-node_of_qgpu_eb4256c8_true_because(s) := lib.pick([true | some [v_at, _] in lib.join([lib.pick(lib.get(s.object, ["kind"]) == "Node", lib.located(["self", "metadata", "labels"], lib.get(s.value, ["metadata", "labels"])), lib.located(["self"], null)), lib.located(["self", "spec", "template", "spec", "metadata", "labels"], lib.get(s.value, ["spec", "template", "spec", "metadata", "labels"])), lib.located(["self", "spec", "template", "metadata", "labels"], lib.get(s.value, ["spec", "template", "metadata", "labels"]))]); lib.last(v_at) in ["tke.cloud.tencent.com/qgpu-schedule-policy", "qgpu-device-enable"]] != [], [lib.get(s.value, ["spec", "template", "metadata", "labels"])], lib.pick(lib.member("tke.cloud.tencent.com/qgpu-core", lib.get(s.value, ["status", "capacity"])), [lib.get(s.value, ["status", "capacity"])], [lib.get(s.value, ["status", "allocatable"])]))
+node_of_qgpu_eb4256c8_true_because(s) := lib.reason(s, [lib.pick([true | some [v_at, _] in lib.join([lib.pick(lib.get(s.object, ["kind"]) == "Node", lib.located(["self", "metadata", "labels"], lib.get(s.value, ["metadata", "labels"])), lib.located(["self"], null)), lib.located(["self", "spec", "template", "spec", "metadata", "labels"], lib.get(s.value, ["spec", "template", "spec", "metadata", "labels"])), lib.located(["self", "spec", "template", "metadata", "labels"], lib.get(s.value, ["spec", "template", "metadata", "labels"]))]); lib.last(v_at) in ["tke.cloud.tencent.com/qgpu-schedule-policy", "qgpu-device-enable"]] != [], [lib.get(s.value, ["spec", "template", "metadata", "labels"])], null), lib.pick(lib.member("tke.cloud.tencent.com/qgpu-core", lib.get(s.value, ["status", "capacity"])), [lib.get(s.value, ["status", "capacity"])], null), lib.pick(lib.member("tke.cloud.tencent.com/qgpu-core", lib.get(s.value, ["status", "allocatable"])), [lib.get(s.value, ["status", "allocatable"])], null)])

@@ -560,6 +560,13 @@ undecided(_, because) if {
 	opaque(value)
 }
 
+# Of several reasons each of which is enough (null: it does not hold), the first that is decided, else the first.
+reason(subject, reasons) := [why | some why in reasons; why != null; not undecided(subject, why)][0] if {
+	true
+} else := [why | some why in reasons; why != null][0] if {
+	true
+} else := []
+
 view_path(view, path) := array.concat(longest[1], array.slice(path, count(longest[0]), count(path))) if {
 	fitting := [entry | some entry in view.moved; array.slice(path, 0, count(entry[0])) == entry[0]]
 	fitting != []

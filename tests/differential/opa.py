@@ -17,10 +17,9 @@ MODULE = "github.com/open-policy-agent/opa"
 
 BATCH = """package gpuvet_batch
 
-results := [{"verdict": verdict, "broken": broken} |
+results := [verdict |
 	some object in input.objects
 	verdict := data.gpuvet.verdict with input as object
-	broken := [scope.kind | some scope in data.gpuvet.lib.scopes with input as object]
 ]
 """
 """Judges many objects in one query."""
@@ -61,7 +60,7 @@ def server(*arguments: str) -> Iterator[int]:
     """A running OPA; its port."""
     port = _free_port()
     process = subprocess.Popen(
-        [str(opa_binary()), "run", "--server", f"--addr=127.0.0.1:{port}", "--log-level=error", "--disable-telemetry", *arguments]
+        [str(opa_binary()), "run", "--server", f"--addr=127.0.0.1:{port}", "--log-level=error", "--skip-version-check", *arguments]
     )
     try:
         for _ in range(200):
@@ -87,19 +86,7 @@ class Opa:
         from opa_client.opa import OpaClient
 
         self.client = OpaClient(host="127.0.0.1", port=port, timeout=600, retries=0)
-
-    def put(self, files: dict[str, str]) -> None:
-        """Uploads modules, the library first."""
-        names = sorted(
-            (name for name in files if not name.endswith("_test.rego")),
-            key=lambda name: ("tables lib subjects verdict".find(name[:-5]) < 0, name),
-        )
-        for name in [name for name in ("tables.rego", "lib.rego", "subjects.rego") if name in names]:
-            self.client.update_policy_from_string(files[name], f"gpuvet/{name}", rego_compat=False)
-        rest = [name for name in names if name not in ("tables.rego", "lib.rego", "subjects.rego", "verdict.rego")]
-        for name in [*rest, "verdict.rego"]:
-            self.client.update_policy_from_string(files[name], f"gpuvet/{name}", rego_compat=False)
-        self.client.update_policy_from_string(BATCH, "gpuvet/batch", rego_compat=False)
+        self.client.update_policy_from_string(BATCH, "gpuvet_batch", rego_compat=False)
 
     def judge(self, objects: list[Any]) -> list[set[tuple[str, tuple[Any, ...]]]]:
         """Rule and path of every finding of each object."""
@@ -107,4 +94,4 @@ class Opa:
         results = answer.get("result")
         assert results is not None, "OPA's answer has no result: a rule of the batch is undefined"
         assert len(results) == len(objects), f"OPA judged {len(results)} of {len(objects)} objects"
-        return [{(item["rule"], tuple(item["at"])) for item in result["verdict"]} for result in results]
+        return [{(item["rule"], tuple(item["at"])) for item in result} for result in results]

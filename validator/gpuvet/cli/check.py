@@ -1,10 +1,12 @@
 """`gpuvet check`: the main job."""
 
 import argparse
+import gc
 import sys
 from pathlib import Path as FilePath
 from typing import Any
 
+from gpuvet.cli.parser import RawLayout
 from gpuvet.values.finding import SEVERITIES
 
 EPILOG = """\
@@ -28,7 +30,7 @@ def register(commands: Any) -> None:
         help="say which line is wrong, why, what would happen in the cluster, and how to mend it",
         description="Checks manifests that ask for shared or virtual GPUs: files, folders, or - for standard input; YAML or JSON.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=RawLayout,
     )
     parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="file, folder, or - (default: the current folder)")
     parser.add_argument("--format", default="text", choices=["text", "json"], help="format on standard output (default: text)")
@@ -64,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
     _write(options.format, result, request, None)
     for format, file in outputs:
         _write(format, result, request, file)
+    # The process ends here, and its last act would be to look for garbage in all that it ever loaded.
+    gc.freeze()
     if result.crashed:
         return 3
     if result.unread:

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 from gpuvet.values.errors import UsageError
@@ -13,14 +13,15 @@ def register(commands: Any) -> None:
     parser = commands.add_parser(
         "generate",
         help="renew generated files (in a checkout)",
-        description="Renews generated files: compiled/ from rules and models, docs/rules/ and docs/exports.md from the catalogue, policies/"
-        " from the rules of a bundle. Policies can be written anywhere, for a configuration of your own.",
+        description="Renews generated files: compiled/ from rules and models, schemas/ and docs/reference/ from models, docs/rules/ and"
+        " docs/exports.md, policies/. Policies can be written anywhere, for a bundle or a configuration of your own.",
     )
-    parser.add_argument("what", nargs="*", choices=["compiled", "docs", "policies", []], help="compiled, docs, policies (default: all)")
+    what = ["compiled", "schemas", "docs", "policies"]
+    parser.add_argument("what", nargs="*", choices=[*what, []], help=f"{', '.join(what)} (default: all)")
+    parser.add_argument("--out", metavar="DIR", help="where to write schemas or policies (default: their folder in the checkout)")
     parser.add_argument("--target", default="rego", choices=["rego"], help="policies: for which engine (default: rego)")
     parser.add_argument("--bundle", metavar="NAME", help="policies: the bundle to enforce (default: default)")
     parser.add_argument("--config", metavar="FILE", help="policies: the configuration to enforce (default: none)")
-    parser.add_argument("--out", metavar="DIR", help="policies: where to write (default: policies/ of the checkout)")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when something is stale")
     parser.set_defaults(run=run)
 
@@ -30,43 +31,63 @@ def run(options: argparse.Namespace) -> int:
     from gpuvet.values.data import checkout, package_folder
 
     root = checkout()
-    what = options.what or ["compiled", "docs", "policies"]
-    if what != ["policies"] and (options.out or options.bundle or options.config):
-        raise UsageError("--bundle, --config and --out go with `generate policies`")
-    if (options.bundle or options.config) and not options.out:
-        raise UsageError("policies/ of the checkout are those of the default bundle; say where to write others with --out")
-    if root is None and not (what == ["policies"] and options.out):
-        raise UsageError("generate works in a checkout of gpuvet only; `generate policies --out DIR` works everywhere")
+    what = options.what or ["compiled", "schemas", "docs", "policies"]
+    if options.out is not None and what not in (["schemas"], ["policies"]):
+        raise UsageError("--out goes with `gpuvet generate schemas` or `gpuvet generate policies` alone")
+    if (options.bundle or options.config) and (what != ["policies"] or options.out is None):
+        raise UsageError("--bundle and --config go with `gpuvet generate policies --out DIR`: the checkout's own are of the default bundle")
+    if root is None and (what != ["policies"] or options.out is None):
+        raise UsageError("generate works in a checkout of gpuvet only, but for `gpuvet generate policies --out DIR`")
     stale: list[str] = []
-    if root is not None and "compiled" in what:
+    if "policies" in what:
+        stale += _policies(options, root)
+    if root is None:
+        return _told(stale, options.check)
+    if "compiled" in what:
         from gpuvet.generate.compiled import write_compiled
 
         stale += [f"compiled/{name}" for name in write_compiled(package_folder() / "compiled", root / "tests" / "fixtures", options.check)]
-    if root is not None and "docs" in what:
+    if "schemas" in what:
+        from gpuvet.generate.schemas import write_schemas
+
+        target = Path(options.out) if options.out is not None else root / "schemas"
+        stale += [f"schemas/{name}" for name in write_schemas(target, options.check)]
+    if "docs" in what:
         from gpuvet.compiled.catalogue import RULES
         from gpuvet.generate.compiled import write_files
+        from gpuvet.generate.coverage import render_coverage
         from gpuvet.generate.exports import render_exports
         from gpuvet.generate.pages import render_docs
+        from gpuvet.generate.reference import render_reference
 
-        stale += [f"docs/rules/{name}" for name in write_files(root / "docs" / "rules", render_docs(list(RULES)), "*.md", options.check)]
-        stale += [f"docs/{name}" for name in write_files(root / "docs", {"exports.md": render_exports(RULES)}, "exports.md", options.check)]
-    if "policies" in what:
-        stale += _policies(options, root)
+        written = (
+            ("rules", {"coverage.yaml": render_coverage(list(RULES))}, "coverage.yaml"),
+            ("docs/rules", render_docs(list(RULES)), "*.md"),
+            ("docs/reference", render_reference(), "*.md"),
+            ("docs", {"exports.md": render_exports(RULES)}, "exports.md"),
+        )
+        for folder, files, ours in written:
+            stale += [f"{folder}/{name}" for name in write_files(root / folder, files, ours, options.check)]
+    return _told(stale, options.check)
+
+
+def _told(stale: list[str], check: bool) -> int:
     for name in stale:
-        print(f"{'stale' if options.check else 'wrote'}: {name}", file=sys.stderr)
-    if stale and options.check:
+        print(f"{'stale' if check else 'wrote'}: {name}", file=sys.stderr)
+    if stale and check:
         print("run `gpuvet generate`", file=sys.stderr)
-    return 1 if stale and options.check else 0
+    return 1 if stale and check else 0
 
 
-def _policies(options: argparse.Namespace, root: FilePath | None) -> list[str]:
-    from gpuvet.generate.policies import render_rego, write_policies
+def _policies(options: argparse.Namespace, root: Path | None) -> list[str]:
+    from gpuvet.generate.compiled import write_files
+    from gpuvet.generate.policies import render_rego
     from gpuvet.settings.config import load_settings
 
-    settings = load_settings(FilePath(options.config) if options.config else None, options.bundle)
-    if options.out:
-        folder = FilePath(options.out)
+    settings = load_settings(Path(options.config) if options.config else None, options.bundle)
+    if options.out is not None:
+        folder = Path(options.out)
     else:
         assert root is not None
         folder = root / "policies" / options.target
-    return [f"{folder.name}/{name}" for name in write_policies(folder, render_rego(settings), options.check)]
+    return [f"{folder.name}/{name}" for name in write_files(folder, render_rego(settings), "*.rego", options.check)]

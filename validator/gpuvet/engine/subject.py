@@ -9,7 +9,25 @@ from gpuvet.manifests.document import Document
 from gpuvet.manifests.workloads import Template
 from gpuvet.resolve.fields import Inputs, Known, Resolved, Resolver, resolver
 from gpuvet.values.path import Path
-from gpuvet.values.total import UNKNOWN, Place, Unknown, placeholder, pod_sum
+from gpuvet.values.total import UNKNOWN, Place, Unknown, get, placeholder, pod_sum
+
+
+class _AnyMap(dict[str, Any]):
+    """What a template engine will put in: any key may stand there."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return UNKNOWN
+
+
+_EMPTY: dict[str, Any] = {}
+_ANY_MAP = _AnyMap()
+
+
+def _map_in(holder: Any, key: str) -> dict[str, Any]:
+    found = holder.get(key) if type(holder) is dict else get(holder, key)
+    if type(found) is dict:
+        return found
+    return _EMPTY if found is None or not (found is UNKNOWN or placeholder(found)) else _ANY_MAP
 
 
 class ObjectScope:
@@ -17,7 +35,7 @@ class ObjectScope:
 
     __slots__ = (
         *("asked", "author", "context", "document", "domains", "file", "found", "fragment", "kind", "namespace", "parsed", "path"),
-        *("platforms", "value"),
+        *("platforms", "full", "resolvers", "sums", "value"),
     )
 
     def __init__(
@@ -34,55 +52,76 @@ class ObjectScope:
         self.context = context
         self.platforms = platforms
         self.fragment = False
+        self.full = False
+        """Whether effective fields also say what they keep from counting; rules do not look at that."""
         self.asked: set[str] = set()
         """Kinds that rules asked the context for and got no certain answer."""
         self.found: dict[tuple[Any, ...], Fact] = {}
         self.parsed: dict[tuple[str, str], Any] = {}
+        self.resolvers: dict[int, Resolver] = {}
+        """Per Pod template (by the identity of its view): its effective configuration."""
+        self.sums: dict[tuple[int, Any], int | None] = {}
+        """Per Pod template and resource: what the scheduler counts."""
         metadata = value.get("metadata")
         namespace = metadata.get("namespace") if type(metadata) is dict else None
         self.namespace: str | None = namespace if type(namespace) is str and namespace else None
+
+    def renew(self) -> None:
+        """Forgets what was worked out from a context that is now replaced."""
+        self.resolvers.clear()
 
 
 class Subject:
     """The value a rule is about. `place` leads to it from the object."""
 
-    __slots__ = ("_asked", "_resolver", "_sums", "path", "pod", "scope", "template", "value", "view")
+    __slots__ = ("_defined", "_template", "annotations", "labels", "limits", "path", "pod", "requests", "scope", "spec", "value", "view")
 
-    def __init__(
-        self, scope: ObjectScope, value: Any, path: Path, pod: dict[str, Any] | None = None, view: Template | None = None
-    ) -> None:
+    def __init__(self, scope: ObjectScope, value: Any, path: Path, pod: dict[str, Any] | None = None, view: Template | None = None) -> None:
         self.scope = scope
         self.value = value
         self.path = path
         self.pod = pod
         self.view = view
-        self.template = template_facts(scope, view)
-        self._resolver: Resolver | None = None
-        self._sums: dict[Any, Any] = {}
-        self._asked: dict[str, set[str]] = {}
-        """Per effective field: the kinds that it hangs on and that gave no certain answer."""
+        self._template: dict[str, Any] | None = None
+        self._defined: dict[Callable[[Subject], Any], Any] | None = None
+        # Maps that most rules look into, empty where something else stands: printed screens read them.
+        metadata = value if view is None else view.metadata
+        self.annotations = _map_in(metadata, "annotations")
+        self.labels = _map_in(metadata, "labels")
+        self.spec: dict[str, Any] = _EMPTY if view is None else view.spec
+        resources = value.get("resources", _EMPTY)
+        self.limits = _map_in(resources, "limits")
+        self.requests = _map_in(resources, "requests")
 
     @property
     def object(self) -> dict[str, Any]:
         """The whole object."""
         return self.scope.value
 
+    @property
+    def template(self) -> dict[str, Any]:
+        """What rules may ask of a Pod template besides its content."""
+        if self._template is None:
+            self._template = template_facts(self.scope, self.view)
+        return self._template
+
     def resolver(self) -> Resolver:
-        """The effective configuration, each field worked out once."""
-        if self._resolver is None:
-            namespace = self.scope.namespace or self.scope.context.default_namespace
-            inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, self.scope.platforms)
-            self._resolver = resolver(inputs)
-        return self._resolver
+        """The effective configuration, each field worked out once for all subjects of a Pod template."""
+        scope = self.scope
+        found = scope.resolvers.get(id(self.view))
+        if found is None:
+            namespace = scope.namespace or scope.context.default_namespace
+            inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, scope.platforms)
+            found = scope.resolvers[id(self.view)] = resolver(inputs, scope.full)
+        return found
 
     def resolved(self, field: str) -> Resolved | None:
-        """An effective field with its source. Whoever asks for it again depends on the same other objects."""
-        before = self.scope.asked
+        """An effective field with its source. Whoever asks for it depends on the same other objects."""
+        resolver, asked = self.resolver(), self.scope.asked
         self.scope.asked = set()
-        found = self.resolver().field(field)
-        self.scope.asked |= self._asked.setdefault(field, set())
-        self._asked[field] = set(self.scope.asked)
-        self.scope.asked |= before
+        found = resolver.field(field)
+        self.scope.asked = asked
+        asked |= resolver.hangs_on(field)
         return found
 
     def effective(self, field: str) -> Any:
@@ -111,27 +150,42 @@ class Subject:
         self.scope.asked.add(kind)
         return answer
 
-    def find_all(self, kind: str) -> list[Any] | Unknown:
-        """The values of all known objects of a kind."""
+    def find_all(self, kind: str, name: str = "") -> list[Any] | Unknown:
+        """The values of all known objects of a kind, or those of one name."""
         self.scope.asked.add(kind)
         answer = self.scope.context.find_all(kind)
-        return answer if isinstance(answer, Unknown) else [fact.value for fact in answer]
+        return answer if isinstance(answer, Unknown) else [fact.value for fact in answer if not name or fact.name == name]
 
-    def located_all(self, kind: str) -> list[tuple[Place, Any]]:
-        """Place and value of each known object of a kind; none when the run cannot tell."""
-        return [(known.place, known.value) for known in self.known(kind)[0]]
+    def located_all(self, kind: str, name: str = "") -> list[tuple[Place, Any]]:
+        """Place and value of each known object of a kind, or those of one name; none when the run cannot tell."""
+        return [(known.place, known.value) for known in self.known(kind)[0] if not name or known.place[1][1] == name]
 
     def pod_sum(self, key: Any) -> int | None:
         """What the scheduler counts for a resource over the whole Pod, worked out once."""
-        if key not in self._sums:
-            self._sums[key] = pod_sum(self.pod, key)
-        return self._sums[key]  # type: ignore[no-any-return]
+        sums, place = self.scope.sums, (id(self.view), key)
+        if place not in sums:
+            sums[place] = pod_sum(self.pod, key)
+        return sums[place]
 
     def once(self, work: Callable[["Subject"], Any]) -> Any:
         """What a definition of a rule file yields, worked out once."""
-        if work not in self._sums:
-            self._sums[work] = work(self)
-        return self._sums[work]
+        if self._defined is None:
+            self._defined = {}
+        if work not in self._defined:
+            self._defined[work] = work(self)
+        return self._defined[work]
+
+    def once_for_all(self, key: str, kinds: tuple[str, ...], work: Callable[[], Any]) -> Any:
+        """What hangs on the known objects of some kinds alone: worked out for the first subject, remembered for the others."""
+        self.scope.asked.update(kinds)
+        remembered = self.scope.context.remembered
+        if key not in remembered:
+            remembered[key] = work()
+        return remembered[key]
+
+    def forget(self) -> None:
+        """Forgets what was worked out from a context that is now replaced."""
+        self._defined = None
 
     def known(self, kind: str) -> tuple[list[Known], bool]:
         """The known objects of a kind, and whether there are no others."""
@@ -220,4 +274,3 @@ def template_facts(scope: ObjectScope, view: Template | None) -> dict[str, Any]:
         "validated": view.validated,
         "scheduler": view.scheduler,
     }
-

@@ -10,6 +10,7 @@ from gpuvet.language.catalogue import LoadedRule, load_document, load_rules
 from gpuvet.language.info import rule_info
 from gpuvet.language.kinds import KINDS
 from gpuvet.language.printers.python import print_definitions, print_module, print_rule
+from gpuvet.language.printers.screen import print_screens
 from gpuvet.values.data import data_folder, source_digest
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.rule import RuleInfo
@@ -28,10 +29,13 @@ def render_compiled(fixtures: FilePath) -> dict[str, str]:
         module = path.stem.replace("-", "_")
         if any(rule.checks for rule in loaded):
             files[f"rules_{module}.py"] = _render_functions(loaded, path.name)
+            files[f"screens_{module}.py"] = _render_screens(loaded, path.name)
         infos.extend(rule_info(rule, f"gpuvet.compiled.rules_{module}") for rule in loaded)
-    twice = {info.id for info in infos if [other.id for other in infos].count(info.id) > 1}
-    if twice:
-        raise ConfigError(f"rules/: ids used twice: {', '.join(sorted(twice))}")
+    for what in ("id", "name"):
+        given = [getattr(info, what) for info in infos]
+        twice = {value for value in given if given.count(value) > 1}
+        if twice:
+            raise ConfigError(f"rules/: {what}s used twice: {', '.join(sorted(twice))}")
     files["facts.py"] = HEADER.format(source="rules/facts/") + f"from typing import Any\n\nFACTS: dict[str, Any] = {_literal(_facts(rules_folder))}\n"
     files["bundles.py"] = HEADER.format(source="policies/bundles/") + f"from typing import Any\n\nBUNDLES: dict[str, Any] = {_literal(_bundles(policies))}\n"
     infos.sort(key=lambda info: info.id)
@@ -48,6 +52,11 @@ def render_compiled(fixtures: FilePath) -> dict[str, str]:
 def _render_functions(loaded: list[LoadedRule], source: str) -> str:
     functions = [print_rule(rule.text.id, rule.text.name, rule.checks) for rule in loaded if rule.checks]
     return HEADER.format(source=f"rules/{source}") + print_module(functions, print_definitions(rule.checks for rule in loaded))
+
+
+def _render_screens(loaded: list[LoadedRule], source: str) -> str:
+    screens = print_screens([(rule.text.id, rule.text.on, rule.checks) for rule in loaded if rule.checks])
+    return HEADER.format(source=f"rules/{source}") + print_module(screens)
 
 
 def _facts(rules: FilePath) -> dict[str, Any]:
@@ -71,7 +80,7 @@ def _call(info: RuleInfo) -> str:
 
 def write_compiled(folder: FilePath, fixtures: FilePath, check: bool) -> list[str]:
     """Writes what differs (or, with `check`, only looks) and returns the names of the files that differ."""
-    return write_files(folder, render_compiled(fixtures), "rules_*.py", check)
+    return write_files(folder, render_compiled(fixtures), "[rs]*_*.py", check)
 
 
 def write_files(folder: FilePath, files: dict[str, str], ours: str, check: bool) -> list[str]:
@@ -87,9 +96,9 @@ def write_files(folder: FilePath, files: dict[str, str], ours: str, check: bool)
             if not check:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, "utf-8")
-    for path in sorted(folder.glob(ours)):
-        if path.name not in files:
-            stale.append(path.name)
+    for path in sorted(path for path in folder.glob(ours) if path.is_file()):
+        if (name := path.relative_to(folder).as_posix()) not in files:
+            stale.append(name)
             if not check:
                 path.unlink()
     return stale

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 from functools import partial
-from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 from gpuvet.compiled.facts import FACTS
-from gpuvet.engine.ruleset import BoundRule, tokens_of
+from gpuvet.engine.ruleset import BoundRule, triggers_of
 from gpuvet.language import ir
 from gpuvet.language.catalogue import LoadedRule, load_rules
 from gpuvet.language.printers import rego
@@ -64,7 +63,7 @@ def _module(vocabulary: str, rules: list[Exported], settings: Settings, lower: r
     functions: dict[str, str] = {}
     for bound, rule in rules:
         info = bound.info
-        trigger = sorted({_token(sort, token) for sort, token in tokens_of(info, settings.usage_key)})
+        trigger = sorted({_token(sort, token) for sort, token in triggers_of(info, settings.usage_key)})
         printed = rego.print_rule(info.id, info.name, rule.checks, info.on, trigger, info.kinds, bound.parameters, lower)
         meta = {"severity": bound.severity, "supersedes": list(info.supersedes)}
         texts.append(f"rules[{rego.quoted(info.id)}] := {rego.quoted(meta)}\n\n{printed.text}")
@@ -172,10 +171,3 @@ def _source(source: Any) -> dict[str, Any]:
         return {"ref": _ref(source)}
     made = {"image": _ref(source.image), "resources": _ref(source.resources), "gpu": _ref(source.gpu)}
     return {"ref": None, "name": source.name, "at": _ref(source.at), **made}
-
-
-def write_policies(folder: FilePath, files: dict[str, str], check: bool) -> list[str]:
-    """Writes what differs (or, with `check`, only looks) and returns the names of the files that differ."""
-    from gpuvet.generate.compiled import write_files
-
-    return write_files(folder, files, "*.rego", check)

@@ -2,6 +2,7 @@
 
 from gpuvet.language import ir
 from gpuvet.language.catalogue import LoadedRule
+from gpuvet.language.needs import needs, reads
 from gpuvet.values.rule import RuleInfo
 
 
@@ -9,7 +10,7 @@ def rule_info(rule: LoadedRule, module: str) -> RuleInfo:
     """The rule without its constraint."""
     text = rule.text
     parts = [part for check in rule.checks for expr in _expressions(check) for part in ir.walk(expr)]
-    finds = sorted({part.kind for part in parts if isinstance(part, ir.Find | ir.FindAll)} | set(_effective_kinds(parts)))
+    finds = sorted({_sought(part) for part in parts if isinstance(part, ir.Find | ir.FindAll)} | set(_effective_kinds(parts)))
     platform = (text.platform.name, text.platform.versions, text.platform.unnamed) if text.platform else None
     reason = _no_export(rule, parts)
     return RuleInfo(
@@ -34,6 +35,8 @@ def rule_info(rule: LoadedRule, module: str) -> RuleInfo:
         finds=tuple(finds),
         exports={"cel": reason or "not printed yet", "rego": reason or True},
         function=f"{module}:{text.id}",
+        needs=needs(text.on, rule.checks),
+        reads=reads(text.on, rule.checks),
     )
 
 
@@ -47,6 +50,12 @@ VOCABULARIES = {
     "IN": "input",
 }
 """Family letters -> vocabulary."""
+
+
+def _sought(part: ir.Find | ir.FindAll) -> str:
+    """The kind, or `Kind/name` where no other object of the kind matters."""
+    name = part.name.value if isinstance(part, ir.Find) and isinstance(part.name, ir.Constant) else part.name
+    return f"{part.kind}/{name}" if isinstance(name, str) and name else part.kind
 
 
 def _effective_kinds(parts: list[ir.Expr]) -> list[str]:

@@ -138,9 +138,10 @@ def _offer(field: str, source: dict[str, Any], version: Version, stated: bool) -
     if offer is None:
         return None
     value = offer.value
-    if "without" in source:
-        other = _in((STATED if stated else "") + source["without"], version).value
-        value = ir.If(ir.Present(other), ir.If(_unknown(other), UNKNOWN_CONSTANT, ir.ABSENT), value)
+    others = [_in((STATED if stated else "") + other, version).value for other in source.get("without", ())]
+    if others:
+        known = _either(*(ir.And((ir.Present(other), ir.Not(_unknown(other)))) for other in others))
+        value = ir.If(_either(*map(ir.Present, others)), ir.If(known, ir.ABSENT, UNKNOWN_CONSTANT), value)
     for key, wanted in reversed(source.get("when", {}).items()):
         holds = _written("annotation", "gang-enabled") if key == "gang-enabled" else _in(key, version).value
         value = ir.If(_open(holds), UNKNOWN_CONSTANT, ir.If(ir.Equal(holds, ir.Constant(wanted)), value, ir.ABSENT))

@@ -4,6 +4,18 @@ from typing import Any, NamedTuple
 
 from gpuvet.values.finding import Consequence, Severity
 
+FAMILIES = ("K8S", "TF", "KM", "QG", "PL", "VJ", "IN")
+"""The letters of gpuvet's own rules."""
+
+PLATFORMS = ("tensorFusion", "koordinator", "qgpu", "kubernetes")
+"""What the configuration may name the version of."""
+
+COMMON_PARAMETERS = (
+    *("usageKey", "usagePattern", "productTaints", "gpuModels", "namespace"),
+    *(f"platform.{name}" for name in PLATFORMS),
+)
+"""Parameters that every rule may read: what the configuration says of the company's clusters."""
+
 
 class RuleInfo(NamedTuple):
     """One rule of the catalogue. `function` is `module:name` of the printed check."""
@@ -31,3 +43,7 @@ class RuleInfo(NamedTuple):
     """Kinds of other objects that the rule looks up."""
     exports: dict[str, Any]
     function: str
+    needs: tuple[tuple[str, ...], ...] = ()
+    """Keys without which the rule has nothing to say: all keys of one of these sets must be shown. None: it may always speak."""
+    reads: str = ""
+    """resources or placement, when the rule looks at nothing else of its subject."""

@@ -1,9 +1,7 @@
 """The operators of the rule language over plain JSON values. Every function is total: bad input gives None (absent) or False."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
@@ -36,7 +34,7 @@ def get(value: Any, *keys: Any) -> Any:
     for key in keys:
         kind = type(value)
         if kind is dict:
-            value = value.get(key)
+            value = value.get(key) if type(key) is str else UNKNOWN if key is UNKNOWN else None
         elif kind is list and type(key) is int and 0 <= key < len(value):
             value = value[key]
         else:
@@ -79,15 +77,20 @@ def placeholder(value: Any) -> bool:
 
 
 def equal(left: Any, right: Any) -> bool:
-    """JSON equality: true is not 1."""
-    return left == right and (type(left) is bool) == (type(right) is bool)
+    """JSON equality: true is not 1, at any depth. A constant list is a tuple."""
+    kind, other = type(left), type(right)
+    if kind is list or kind is tuple:
+        return (other is list or other is tuple) and len(left) == len(right) and all(map(equal, left, right))
+    if kind is dict:
+        return other is dict and left.keys() == right.keys() and all(equal(value, right[key]) for key, value in left.items())
+    return left == right and (kind is bool) == (other is bool)
 
 
 def member(item: Any, of: Any) -> bool:
     """Whether an item stands in a list, or a key in a map."""
     kind = type(of)
     if kind is list or kind is tuple:
-        return any(equal(item, other) for other in of)
+        return item in of if type(item) is str else any(equal(item, other) for other in of)
     return kind is dict and type(item) is str and item in of
 
 
@@ -104,14 +107,32 @@ def is_type(value: Any, name: str) -> bool:
     }[name]
 
 
-@lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
+class _Fitting(dict[str, bool]):
+    """Text -> whether a pattern fits it; filled on demand. Manifests repeat their keys and values."""
+
+    def __init__(self, pattern: str) -> None:
+        self._fullmatch = re.compile(pattern, re.ASCII).fullmatch
+
+    def __missing__(self, text: str) -> bool:
+        fits = self._fullmatch(text) is not None
+        if len(text) < 80:
+            if len(self) >= 400:
+                self.clear()
+            self[text] = fits
+        return fits
+
+
+_fitting: dict[str, _Fitting] = {}
 
 
 def matches(value: Any, pattern: Any) -> bool:
     """Whether the whole text matches; False for what is no text. Raises re.error for a bad pattern."""
-    return type(value) is str and type(pattern) is str and _compiled(pattern).fullmatch(value) is not None
+    if type(value) is not str or type(pattern) is not str:
+        return False
+    fitting = _fitting.get(pattern)
+    if fitting is None:
+        fitting = _fitting[pattern] = _Fitting(pattern)
+    return fitting[value]
 
 
 @lru_cache(maxsize=4096)
@@ -176,8 +197,11 @@ def sub(left: int | None, right: int | None) -> int | None:
 
 
 def mul(left: int | None, right: int | None) -> int | None:
-    """The product."""
-    return None if left is None or right is None else left * right
+    """The product of two int64; absent when it is none."""
+    if left is None or right is None:
+        return None
+    product = left * right
+    return product if -_INT64 <= product < _INT64 else None
 
 
 def div(left: int | None, right: int | None) -> int | None:
@@ -196,13 +220,19 @@ def total(values: Iterable[Any]) -> int:
 
 
 def largest(values: Iterable[Any]) -> Any:
-    """The largest of the numbers that are there."""
-    return max((value for value in values if value is not None), default=None)
+    """The largest of the numbers (or versions) that are there."""
+    return max(_numbers(values), default=None)
 
 
 def smallest(values: Iterable[Any]) -> Any:
-    """The smallest of the numbers that are there."""
-    return min((value for value in values if value is not None), default=None)
+    """The smallest of the numbers (or versions) that are there."""
+    return min(_numbers(values), default=None)
+
+
+def _numbers(values: Iterable[Any]) -> list[Any]:
+    """The numbers, else the versions: one type, so that they can be compared."""
+    found = [value for value in values if type(value) is int or type(value) is tuple]
+    return [value for value in found if type(value) is int] or found
 
 
 def flatten(lists: Iterable[Any]) -> list[Any]:
@@ -253,11 +283,11 @@ def nearest(value: Any, among: Any) -> str | None:
         return None
     names = [name for name in (among if type(among) in (list, tuple, dict) else ()) if type(name) is str]
     folded = value.lower().replace("_", "-").strip()
-    for name in names:
-        if name.lower() == folded:
-            return name
-    close = get_close_matches(folded, names, n=1, cutoff=0.72)
-    return close[0] if close else None
+    from difflib import get_close_matches
+
+    small = {name.lower(): name for name in reversed(names)}
+    close = [folded] if folded in small else get_close_matches(folded, list(small), n=1, cutoff=0.72)
+    return small[close[0]] if close else None
 
 
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*%?", re.ASCII)
@@ -344,18 +374,36 @@ def text(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return value if value and value == value.strip() else json.dumps(value, ensure_ascii=False)
+            return value if value and value == value.strip() else _json(value)
         case list() | tuple():
             return ", ".join(text(item) for item in value)
         case dict():
-            return json.dumps(value, ensure_ascii=False, default=str)
+            return _json(value)
         case _:
             return str(value)
+
+
+def _json(value: Any) -> str:
+    # Rare, and not worth its share of every start.
+    import json
+
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def append(left: Any, right: Any) -> str | None:
     """Two texts or whole numbers as one text."""
     return f"{left}{right}" if type(left) in (str, int) and type(right) in (str, int) else None
+
+
+def reason(subject: Any, reasons: list[list[Any] | None]) -> list[Any]:
+    """Of several reasons each of which is enough (None: it does not hold), the first that is decided, else the first."""
+    given = [values for values in reasons if values is not None]
+    return next((values for values in given if not undecided(values, subject.fragment)), given[0] if given else [])
+
+
+def undecided(values: list[Any], fragment: bool) -> bool:
+    """Whether one of the values is not known or, in a fragment, not there."""
+    return any(value is UNKNOWN or (fragment if value is None else placeholder(value)) for value in values)
 
 
 def pod_sum(pod: Any, key: Any, regular: list[int | None] | None = None) -> int | None:
@@ -388,11 +436,12 @@ def _asked(container: Any, key: Any) -> int | None:
 
 
 def pod_reads(pod: Any, key: Any) -> list[Any]:
-    """The values that `pod_sum` read; one absent value when there is none. A malformed one makes the sum unknown: that it is
-    malformed is for another rule to say."""
+    """The values that `pod_sum` read; one absent value when there is none. One that the API server refuses, malformed or a
+    fraction of an extended resource, makes the sum unknown: to say so is for other rules."""
     spec = get(pod, "spec")
+    parts = NANOS if type(key) is str and "/" in key and "kubernetes.io/" not in key else 1
     found = [
-        value if placeholder(value) or quantity(value) is not None else UNKNOWN
+        value if placeholder(value) or ((nanos := quantity(value)) is not None and nanos % parts == 0) else UNKNOWN
         for name in ("initContainers", "containers")
         for container in items(get(spec, name))
         for which in ("limits", "requests")

@@ -12,16 +12,16 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from gpuvet.language import ir
-from gpuvet.values import graph, total
+from gpuvet.values import conform, graph, total
 
 _COMPARE = {"<": "lt({}, {})", "<=": "le({}, {})", ">": "lt({1}, {0})", ">=": "le({1}, {0})"}
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod"}
-_TEXT = {"startsWith": "starts", "endsWith": "ends", **{name: name for name in ("split", "trim", "lower", "contains", "append", "repaired")}}
+_TEXT = {"startsWith": "starts", "endsWith": "ends", **{op: op for op in ("split", "trim", "lower", "contains", "append", "repaired")}}
 _FOLD = {"sum": "total", "max": "largest", "min": "smallest"}
 _ROOT = {"self": "s.value", "pod": "s.pod", "object": "s.object", "template": "s.template"}
 
 
-_RUNTIME = (graph, total)
+_RUNTIME = (conform, graph, total)
 """Modules whose public functions printed rules call."""
 NAMES = {name: module.__name__ for module in _RUNTIME for name in vars(module) if not name.startswith("_")}
 
@@ -49,7 +49,7 @@ def print_definitions(rules: Iterable[tuple[ir.Check, ...]]) -> str:
     for defined in dict.fromkeys(part for root in roots for part in reversed(ir.walk(root)) if isinstance(part, ir.Defined)):
         name = function_of(defined)
         for suffix, arguments, returned in (("", "s: Any", None), ("_because", "s: Any, truth: bool", defined.of)):
-            printer = _Printer()
+            printer = Printer()
             plan = [] if returned else hoist(ir.Check(when=defined.of, at=ir.ABSENT, message=()))
             lines = list(printer.definitions(plan, None, "    "))
             if returned is None:
@@ -82,7 +82,7 @@ def _texts(check: ir.Check) -> list[ir.Expr]:
 
 def print_rule(name: str, title: str, checks: tuple[ir.Check, ...]) -> str:
     """The source of one function."""
-    printer = _Printer()
+    printer = Printer()
     body: list[str] = []
     for check in checks:
         body.extend(printer.check(check))
@@ -90,7 +90,9 @@ def print_rule(name: str, title: str, checks: tuple[ir.Check, ...]) -> str:
     return "\n".join([f"def {name}(s: Any, p: Any, out: Any) -> None:", f'    """{title}"""', *roots, *body, ""])
 
 
-class _Printer:
+class Printer:
+    """Prints the parts of checks as Python."""
+
     def __init__(self) -> None:
         self.roots: dict[str, str] = {}
         self.hoisted: dict[ir.Expr, str] = {}
@@ -201,18 +203,24 @@ class _Printer:
                 return f"s.source({field!r})"
             case ir.Find(kind, name, namespace):
                 return f"s.find({kind!r}, {v(name)}, {v(namespace)})"
-            case ir.FindAll(kind):
-                return f"s.find_all({kind!r})"
+            case ir.FindAll(kind, name):
+                return f"s.find_all({kind!r}, {name!r})" if name else f"s.find_all({kind!r})"
             case ir.Param(name):
                 return f"p[{name!r}]"
             case ir.Fact(name):
                 return f"FACTS[{name!r}]"
+            case ir.Present(ir.Constant(value=value)):
+                return repr(value is not None)
+            case ir.Present(ir.Amount()):
+                return "True"
             case ir.Present(of):
                 return f"({v(of)} is not None)"
             case ir.IsType(of, name):
                 return f"is_type({v(of)}, {name!r})"
             case ir.Equal(left, right):
                 return f"equal({v(left)}, {v(right)})"
+            case ir.Member(ir.KeyOf() as item, ir.Constant(value=tuple() as words)) if len(words) > 4 and set(map(type, words)) == {str}:
+                return f"(type({v(item)}) is str and {v(item)} in {{{', '.join(map(repr, words))}}})"
             case ir.Member(item, of):
                 return f"member({v(item)}, {v(of)})"
             case ir.Compare(op, left, right):
@@ -272,6 +280,8 @@ class _Printer:
                 return f"s.parsed({v(of)}, {format!r})"
             case ir.Defined():
                 return f"s.once({function_of(expr)})"
+            case ir.Python(function, (first, *_) as arguments, _, True):
+                return f"{function}({self.place(first)}, {', '.join(v(argument) for argument in arguments)})"
             case ir.Python(function, arguments, _):
                 return f"{function}({', '.join(v(argument) for argument in arguments)})"
         raise AssertionError(expr)
@@ -340,8 +350,8 @@ class _Printer:
                 return f"[pair_ for list_at, list_ in {self.located(of)} for pair_ in located(list_at, list_)]"
             case ir.First(of):
                 return f"[*{self.located(of)}][:1]"
-            case ir.FindAll(kind):
-                return f"s.located_all({kind!r})"
+            case ir.FindAll(kind, name):
+                return f"s.located_all({kind!r}, {name!r})" if name else f"s.located_all({kind!r})"
             case ir.Text(op="split"):
                 return f"[({self.place(expr)}, part) for part in {self.value(expr)}]"
             case ir.Python():
@@ -361,12 +371,12 @@ class _Printer:
             case ir.Or(parts) if not truth:
                 return self.all_of([self.because(part, truth) for part in parts])
             case ir.And(parts) | ir.Or(parts):
-                code = self.because(parts[-1], truth)
-                for part in reversed(parts[:-1]):
-                    test = self.value(part) if truth else f"not {self.value(part)}"
-                    why = self.because(part, truth)
-                    code = code if why == code else f"({why} if {test} else {code})"
-                return code
+                tests = [self.value(part) if truth else f"not {self.value(part)}" for part in parts]
+                reasons = [self.because(part, truth) for part in parts]
+                if len(set(reasons)) == 1:
+                    return reasons[0]
+                listed = ", ".join(f"{why} if {test} else None" for why, test in zip(reasons, tests, strict=True))
+                return f"reason(s, [{listed}])"
             case ir.Quantified(op="exists" | "all", var=var, of=of, body=body) if _is_table(of) and not _loops(body):
                 # A table is known: the test rests on what its rows are compared with.
                 return self.all_of(sorted({self.rest_on(part) for part in _compared(body, var)}))

@@ -32,7 +32,7 @@ _TAKEN = frozenset(
     round sort split sprintf startswith substring sum to_number trim trim_left trim_right union upper walk object array json
     regex numbers time net strings bits units io http crypto graph uuid semver base64 hex yaml opa rand glob graphql rego trace
     intersection
-    """.split()
+    """.split()  # noqa: SIM905
 )
 """Words that mean something else in Rego."""
 
@@ -225,12 +225,12 @@ class Printer:
                 match of:
                     case ir.Equal(left, right) if of not in self.named:
                         return [self.compared(left, right, "!=")]
-                    case ir.Present(inner) if of not in self.named:
+                    case ir.Present(inner) if of not in self.named and not isinstance(inner, ir.Constant):
                         return [f"{self.value(inner)} == null"] if self.plain(inner) else ["false"]
                     case ir.Quantified(op="exists" | "all") if of not in self.named:
                         return [f"{self.hits(of)} {'==' if of.op == 'exists' else '!='} []"]
                 return [f"{self.truth(of)} == false"] if self.plain(of) else [f"lib.no({self.truth(of)})"]
-            case ir.Present(of):
+            case ir.Present(of) if not isinstance(of, ir.Constant):
                 return [f"{self.value(of)} != null"] if self.plain(of) else ["true"]
             case ir.Equal(left, right):
                 return [self.compared(left, right, "==")]
@@ -309,7 +309,7 @@ class Printer:
                 while isinstance(base, ir.Get) and base not in self.named:
                     keys.append(v(base.key))
                     base = base.base
-                return f"lib.get({v(base)}, [{', '.join(reversed(keys))}])"
+                return f"lib.{_getter(expr)}({v(base)}, [{', '.join(reversed(keys))}])"
             case ir.Effective(field):
                 return v(self.lower(field).value)
             case ir.Source(field):
@@ -318,6 +318,8 @@ class Printer:
                 return quoted(self.parameters[name])
             case ir.Fact(name):
                 return f"data.gpuvet.tables.facts[{quoted(name)}]"
+            case ir.Present(ir.Constant(value=value)):
+                return quoted(value is not None)
             case ir.Present(of):
                 return f"{v(of)} != null" if self.plain(of) else "true"
             case ir.IsType(of, name):
@@ -486,12 +488,12 @@ class Printer:
             case ir.Or(parts) if not truth:
                 return self.all_of([self.because(part, truth) for part in parts])
             case ir.And(parts) | ir.Or(parts):
-                code = self.because(parts[-1], truth)
-                for part in reversed(parts[:-1]):
-                    test = self.truth(part) if truth else f"lib.no({self.truth(part)})"
-                    why = self.because(part, truth)
-                    code = code if why == code else f"lib.pick({test}, {why}, {code})"
-                return code
+                tests = [self.truth(part) if truth else f"lib.no({self.truth(part)})" for part in parts]
+                reasons = [self.because(part, truth) for part in parts]
+                if len(set(reasons)) == 1:
+                    return reasons[0]
+                listed = ", ".join(f"lib.pick({test}, {why}, null)" for why, test in zip(reasons, tests, strict=True))
+                return f"lib.reason(s, [{listed}])"
             case ir.Quantified(op="exists" | "all", var=var, of=of, body=body) if _is_table(of) and not _loops(body):
                 return self.all_of(sorted({self.rest_on(part) for part in _compared(body, var)}))
             case ir.Quantified(op=("exists" | "all") as op, var=var, of=of, body=body):
@@ -586,6 +588,15 @@ def _function(name: str, code: str) -> str:
 def word(name: str) -> str:
     """A name that means nothing else in Rego."""
     return f"{name}_" if name in _TAKEN else name
+
+
+def _getter(expr: ir.Expr) -> str:
+    """`get` where every key is known."""
+    while isinstance(expr, ir.Get):
+        if not isinstance(expr.key, ir.Constant | ir.KeyOf):
+            return "get_by"
+        expr = expr.base
+    return "get"
 
 
 def _collected(expr: ir.Expr) -> bool:
