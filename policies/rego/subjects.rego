@@ -168,6 +168,7 @@ view_of(item, plan, row) := over(shape, {
 	"validated": row.validated,
 	"partial": plan.partial,
 	"scheduler": scheduler_of(item.root, row),
+	"scheduler_at": row.scheduler,
 }) if {
 	shape := shape_of(item, plan)
 }
@@ -582,6 +583,8 @@ path_of(subject, at) := located_path(subject, at[0], array.slice(at, 1, count(at
 located_path(subject, "object", path) := path if is_object(subject)
 
 located_path(subject, "pod", path) := view_path(subject.view, path)
+
+located_path(subject, "template", _) := subject.view.scheduler_at
 
 located_path(subject, "self", path) := view_path(subject.view, path) if {
 	subject.own == "pod"

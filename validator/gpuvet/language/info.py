@@ -84,13 +84,28 @@ def _no_export(rule: LoadedRule, parts: list[ir.Expr]) -> str | None:
                 return reason
             case ir.Nearest() | ir.Text(op="repaired"):
                 return "measures how near a word is to a known one"
-            case ir.Get(ir.Root("template"), ir.Constant(value="replicas" | "gangMinimum")):
+            case ir.Get(ir.Root("template"), key) if key not in _OF_TEMPLATES:
                 return "counts the Pods of a template, which every kind of workload says in its own way"
             case ir.Effective(field) | ir.Source(field) if field.removeprefix("stated-") in NOT_LOWERED:
                 return f"the effective {field} joins the names of containers, which the rule language cannot"
-    if any(check.at == ir.Root("template") for check in rule.checks):
+    if any(_counts(check.at) for check in rule.checks):
         return "stands at the number of Pods, which every kind of workload says in its own way"
     return None
+
+
+_SCHEDULER = ir.Constant("scheduler")
+_OF_TEMPLATES = (ir.Constant("name"), ir.Constant("kind"), ir.Constant("validated"), _SCHEDULER)
+"""What engines know of a Pod template besides its content."""
+
+
+def _counts(at: ir.Expr) -> bool:
+    """Whether a place may be the number of Pods."""
+    match at:
+        case ir.If(_, then, otherwise):
+            return _counts(then) or _counts(otherwise)
+        case ir.Get(ir.Root("template"), key):
+            return key != _SCHEDULER
+    return at == ir.Root("template")
 
 
 def _expressions(check: ir.Check) -> list[ir.Expr]:

@@ -63,6 +63,9 @@ class Template(NamedTuple):
     moved: dict[Path, Path] | None = None
     """For a view that had to be put together: path in the view -> path in the object, for everything that stands elsewhere."""
 
+    scheduler_path: Path | None = None
+    """Where the owner names it."""
+
     def locate(self, path: Path) -> Path:
         """The object's path for a path in the view `{"metadata": ..., "spec": ...}`."""
         if self.moved is not None:
@@ -239,6 +242,9 @@ def templates(obj: dict[str, Any], row: Row) -> list[Template]:
             found = _template(item, plan, row.validated, scheduler, total)
             if found is not None:
                 out.append(found)
+    if scheduler is not None:
+        place = tuple(row.scheduler.split("."))
+        out = [view._replace(scheduler_path=place) for view in out]
     if total is not None and len(out) == 1:
         least = out[0].gang_minimum
         out[0] = out[0]._replace(gang_minimum=total if least is None else min(least, total))
