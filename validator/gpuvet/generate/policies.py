@@ -32,13 +32,15 @@ def exported(settings: Settings, engine: str) -> list[Exported]:
     """The rules of a configuration that an engine can judge, in the order of the catalogue. Raises ConfigError."""
     if settings.domains:
         raise ConfigError(f"{settings.source}: policies cannot be generated for a renamed domain yet; leave `domains` out")
-    loaded = {rule.text.id: rule for rule in _loaded(settings)}
-    return [Exported(bound, loaded[bound.info.id]) for bound in rule_set(settings).rules if bound.info.exports[engine] is True]
+    wanted = [bound for bound in rule_set(settings).rules if bound.info.exports[engine] is True]
+    loaded = {rule.text.id: rule for rule in _loaded(settings, {bound.info.function.partition(":")[0] for bound in wanted})}
+    return [Exported(bound, loaded[bound.info.id]) for bound in wanted]
 
 
-def _loaded(settings: Settings) -> Iterable[LoadedRule]:
+def _loaded(settings: Settings, modules: set[str]) -> Iterable[LoadedRule]:
+    """The rules of the files that the modules were made from, and the user's own."""
     for path in sorted(data_folder("rules").glob("*.yaml")):
-        if path.name != "coverage.yaml":
+        if f"gpuvet.compiled.rules_{path.stem.replace('-', '_')}" in modules:
             yield from load_rules(path, f"rules/{path.name}")
     for name in settings.rule_files:
         yield from load_rules(settings.folder / name, name)
