@@ -268,8 +268,8 @@ def test_acyclic(tmp_path: Path) -> None:
     assert found(("a", "a")) == ["tasks wait for each other: a -> a"]
 
 
-_ELSEWHERE = {"input", "unknown_fields", "shadowed_by"}
-"""Those of the reader, and those in test_field_kinds.py."""
+_ELSEWHERE = {"input", "unknown_fields", "shadowed_by", "conforms_to"}
+"""Those of the reader, and those in test_field_kinds.py and test_conforms_to.py."""
 
 
 def test_every_kind_is_tried() -> None:

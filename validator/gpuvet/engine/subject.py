@@ -35,7 +35,7 @@ class ObjectScope:
 
     __slots__ = (
         *("asked", "author", "context", "document", "domains", "file", "found", "fragment", "kind", "namespace", "parsed", "path"),
-        *("platforms", "full", "resolvers", "sums", "value"),
+        *("platforms", "resolvers", "sums", "value"),
     )
 
     def __init__(
@@ -52,8 +52,6 @@ class ObjectScope:
         self.context = context
         self.platforms = platforms
         self.fragment = False
-        self.full = False
-        """Whether effective fields also say what they keep from counting; rules do not look at that."""
         self.asked: set[str] = set()
         """Kinds that rules asked the context for and got no certain answer."""
         self.found: dict[tuple[Any, ...], Fact] = {}
@@ -105,14 +103,14 @@ class Subject:
             self._template = template_facts(self.scope, self.view)
         return self._template
 
-    def resolver(self) -> Resolver:
+    def resolver(self, full: bool = False) -> Resolver:
         """The effective configuration, each field worked out once for all subjects of a Pod template."""
         scope = self.scope
         found = scope.resolvers.get(id(self.view))
         if found is None:
             namespace = scope.namespace or scope.context.default_namespace
             inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, scope.platforms)
-            found = scope.resolvers[id(self.view)] = resolver(inputs, scope.full)
+            found = scope.resolvers[id(self.view)] = resolver(inputs, full)
         return found
 
     def resolved(self, field: str) -> Resolved | None:

@@ -96,9 +96,9 @@ def write_files(folder: FilePath, files: dict[str, str], ours: str, check: bool)
             if not check:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, "utf-8")
-    for path in sorted(folder.glob(ours)):
-        if path.name not in files:
-            stale.append(path.name)
+    for path in sorted(path for path in folder.glob(ours) if path.is_file()):
+        if (name := path.relative_to(folder).as_posix()) not in files:
+            stale.append(name)
             if not check:
                 path.unlink()
     return stale

@@ -10,6 +10,7 @@ variable is the value and key(v) its key. The functions are in `FUNCTIONS` and d
 import re
 from collections.abc import Callable, Mapping
 from inspect import signature
+from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 from gpuvet.language import ir
@@ -47,6 +48,8 @@ class Scope(NamedTuple):
     variables: frozenset[str]
     macros: Mapping[str, Macro] = {}
     outer: frozenset[str] = frozenset()
+    folder: FilePath = FilePath()
+    """Where paths in the rule start: the folder of its file."""
 
     def bind(self, name: str) -> "Scope":
         """The scope in which `name` is a variable."""
