@@ -1,6 +1,7 @@
 """What a rule sees: one Pod template, container, metadata or object, with the object around it and what the run knows besides."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from gpuvet.engine.context import Context, Fact
@@ -34,7 +35,7 @@ class ObjectScope:
     """One object of a document, shared by its subjects."""
 
     __slots__ = (
-        *("asked", "author", "context", "document", "domains", "file", "found", "fragment", "kind", "namespace", "parsed", "path"),
+        *("asked", "author", "context", "document", "domains", "file", "found", "fragment", "kind", "namespace", "path"),
         *("platforms", "resolvers", "sums", "value"),
     )
 
@@ -55,7 +56,6 @@ class ObjectScope:
         self.asked: set[str] = set()
         """Kinds that rules asked the context for and got no certain answer."""
         self.found: dict[tuple[Any, ...], Fact] = {}
-        self.parsed: dict[tuple[str, str], Any] = {}
         self.resolvers: dict[int, Resolver] = {}
         """Per Pod template (by the identity of its view): its effective configuration."""
         self.sums: dict[tuple[int, Any], int | None] = {}
@@ -154,6 +154,11 @@ class Subject:
         answer = self.scope.context.find_all(kind)
         return answer if isinstance(answer, Unknown) else [fact.value for fact in answer if not name or fact.name == name]
 
+    def find_named(self, kind: str, name: Any) -> list[Any]:
+        """The values of the known objects of a kind and name, in any namespace; none when the run cannot tell."""
+        self.scope.asked.add(kind)
+        return [fact.value for fact in self.scope.context.find_named(kind, name)] if type(name) is str else []
+
     def located_all(self, kind: str, name: str = "") -> list[tuple[Place, Any]]:
         """Place and value of each known object of a kind, or those of one name; none when the run cannot tell."""
         return [(known.place, known.value) for known in self.known(kind)[0] if not name or known.place[1][1] == name]
@@ -198,12 +203,7 @@ class Subject:
 
     def parsed(self, value: Any, format: str) -> Any:
         """The value of the YAML or JSON in a text; None when it does not parse."""
-        if type(value) is not str:
-            return None
-        cache = self.scope.parsed
-        if (value, format) not in cache:
-            cache[value, format] = parse_text(value, format)
-        return cache[value, format]
+        return parse_text(value, format) if type(value) is str else None
 
     def locate(self, place: Place) -> tuple[Path | None, Fact | None, Path]:
         """A place as (the author's path in the object, None, ()) or, inside another object, (None, that object, path there)."""
@@ -245,6 +245,7 @@ class Subject:
         return (*self.path, *path)
 
 
+@lru_cache(maxsize=256)
 def parse_text(value: str, format: str) -> Any:
     """The value of a YAML or JSON text; None when it does not parse, or is null."""
     import json
