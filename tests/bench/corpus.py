@@ -63,7 +63,8 @@ def _dense_file(number: int, shape: Shape, dice: random.Random) -> list[str]:
     if number % 100 == 1 and number < 300:
         return [_pool(f"pool-{number // 100 * shape.documents + place}", dice) for place in places]
     if number % 12 == 5:
-        return [dice.choice((_node, _node, _device, _device_config))(name(place), dice, wrong()) for place in places]
+        cluster = [dice.choice((_node, _node, _device))(name(place), dice, wrong()) for place in places]
+        return cluster if number > 40 else [_device_config(f"cluster-{number}", dice, wrong()), *cluster[1:]]
     makers = dice.choices([make for make, _ in _APPLICATIONS], weights=[weight for _, weight in _APPLICATIONS], k=shape.documents)
     listed = [make(name(place), dice, wrong()) for place, make in enumerate(makers)]
     if number % 8 == 3:

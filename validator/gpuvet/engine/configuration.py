@@ -100,7 +100,7 @@ def configurations(
             continue
         for view in templates(value, row):
             scope = ObjectScope(document, path, value, str(value.get("kind")), file, context, dict(platforms or {}))
-            scope.author, scope.domains, scope.full = author, domains, True
+            scope.author, scope.domains = author, domains
             pod = {"metadata": view.metadata, "spec": view.spec}
             configuration = _configuration(Subject(scope, pod, view.spec_path, pod, view), view, pod)
             if configuration is not None:

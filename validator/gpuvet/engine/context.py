@@ -78,6 +78,9 @@ class Context(Protocol):
     def find_all(self, kind: str) -> list[Fact] | Unknown:
         """All objects of a kind, when the run knows any or the kind is declared complete."""
 
+    def find_named(self, kind: str, name: str) -> list[Fact]:
+        """Those of `find_all` that have this name."""
+
 
 class EmptyContext:
     """Knows nothing: what one-object engines see."""
@@ -94,6 +97,9 @@ class EmptyContext:
 
     def find_all(self, kind: str) -> list[Fact] | Unknown:
         return UNKNOWN
+
+    def find_named(self, kind: str, name: str) -> list[Fact]:
+        return []
 
 
 class FactContext:
@@ -131,6 +137,9 @@ class FactContext:
             return UNKNOWN if kind not in self._complete or (found and open_namespace) else None
         return _one_of(same, file)
 
+    def find_named(self, kind: str, name: str) -> list[Fact]:
+        return self._by_name.get((kind, name), [])
+
     def find_all(self, kind: str) -> list[Fact] | Unknown:
         found = self._by_kind.get(kind)
         return found if found is not None else [] if kind in self._complete else UNKNOWN
@@ -155,6 +164,9 @@ class OwnFirst:
     def find_all(self, kind: str) -> list[Fact] | Unknown:
         """Those of the file are not all, so the rest of the run is asked."""
         return self._behind.find_all(kind)
+
+    def find_named(self, kind: str, name: str) -> list[Fact]:
+        return self._behind.find_named(kind, name)
 
 
 def _one_of(facts: list[Fact], file: str) -> Fact | Unknown:

@@ -1,6 +1,7 @@
 """What a rule sees: one Pod template, container, metadata or object, with the object around it and what the run knows besides."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from gpuvet.engine.context import Context, Fact
@@ -34,8 +35,8 @@ class ObjectScope:
     """One object of a document, shared by its subjects."""
 
     __slots__ = (
-        *("asked", "author", "context", "document", "domains", "file", "found", "fragment", "kind", "namespace", "parsed", "path"),
-        *("platforms", "full", "resolvers", "sums", "value"),
+        *("asked", "author", "context", "document", "domains", "file", "found", "fragment", "kind", "namespace", "path"),
+        *("platforms", "resolvers", "sums", "value"),
     )
 
     def __init__(
@@ -52,12 +53,9 @@ class ObjectScope:
         self.context = context
         self.platforms = platforms
         self.fragment = False
-        self.full = False
-        """Whether effective fields also say what they keep from counting; rules do not look at that."""
         self.asked: set[str] = set()
         """Kinds that rules asked the context for and got no certain answer."""
         self.found: dict[tuple[Any, ...], Fact] = {}
-        self.parsed: dict[tuple[str, str], Any] = {}
         self.resolvers: dict[int, Resolver] = {}
         """Per Pod template (by the identity of its view): its effective configuration."""
         self.sums: dict[tuple[int, Any], int | None] = {}
@@ -105,14 +103,14 @@ class Subject:
             self._template = template_facts(self.scope, self.view)
         return self._template
 
-    def resolver(self) -> Resolver:
+    def resolver(self, full: bool = False) -> Resolver:
         """The effective configuration, each field worked out once for all subjects of a Pod template."""
         scope = self.scope
         found = scope.resolvers.get(id(self.view))
         if found is None:
             namespace = scope.namespace or scope.context.default_namespace
             inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, scope.platforms)
-            found = scope.resolvers[id(self.view)] = resolver(inputs, scope.full)
+            found = scope.resolvers[id(self.view)] = resolver(inputs, full)
         return found
 
     def resolved(self, field: str) -> Resolved | None:
@@ -155,6 +153,11 @@ class Subject:
         self.scope.asked.add(kind)
         answer = self.scope.context.find_all(kind)
         return answer if isinstance(answer, Unknown) else [fact.value for fact in answer if not name or fact.name == name]
+
+    def find_named(self, kind: str, name: Any) -> list[Any]:
+        """The values of the known objects of a kind and name, in any namespace; none when the run cannot tell."""
+        self.scope.asked.add(kind)
+        return [fact.value for fact in self.scope.context.find_named(kind, name)] if type(name) is str else []
 
     def located_all(self, kind: str, name: str = "") -> list[tuple[Place, Any]]:
         """Place and value of each known object of a kind, or those of one name; none when the run cannot tell."""
@@ -200,12 +203,7 @@ class Subject:
 
     def parsed(self, value: Any, format: str) -> Any:
         """The value of the YAML or JSON in a text; None when it does not parse."""
-        if type(value) is not str:
-            return None
-        cache = self.scope.parsed
-        if (value, format) not in cache:
-            cache[value, format] = parse_text(value, format)
-        return cache[value, format]
+        return parse_text(value, format) if type(value) is str else None
 
     def locate(self, place: Place) -> tuple[Path | None, Fact | None, Path]:
         """A place as (the author's path in the object, None, ()) or, inside another object, (None, that object, path there)."""
@@ -247,6 +245,7 @@ class Subject:
         return (*self.path, *path)
 
 
+@lru_cache(maxsize=256)
 def parse_text(value: str, format: str) -> Any:
     """The value of a YAML or JSON text; None when it does not parse, or is null."""
     import json
