@@ -12,7 +12,6 @@ from gpuvet.values.finding import Finding
 from gpuvet.values.path import Path
 from gpuvet.values.total import UNKNOWN, placeholder
 
-
 _REMEMBERED = 2_000
 """Parts of manifests for which it is remembered what rules made of them, for each selection of rules."""
 

@@ -108,9 +108,7 @@ class RuleSet:
             needed = {key for rule in self.rules if rule.info.on == on for need in rule.info.needs for key in need}
             self._speaks[on] = _Spoken(on, self._index, needed)
 
-    def select(
-        self, on: str, kind: str, keys: Iterable[str], names: tuple[str, ...] = (), images: tuple[str, ...] = ()
-    ) -> Selected:
+    def select(self, on: str, kind: str, keys: Iterable[str], names: tuple[str, ...] = (), images: tuple[str, ...] = ()) -> Selected:
         """The rules that may speak about a subject that shows these keys, in catalogue order."""
         spoken = self._speaks.get(on)
         if spoken is None:

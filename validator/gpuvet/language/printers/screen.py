@@ -30,7 +30,7 @@ class _Unfit(Exception):
 
 
 def print_screens(rules: list[tuple[str, str, tuple[ir.Check, ...]]]) -> list[str]:
-    """The source of a module's functions: definitions first, then a screen for each rule (id, sort of subject, checks) that can have one."""
+    """The source of a module's functions: definitions, then a screen for each rule (id, sort of subject, checks) that can have one."""
     screens = [(checks, print_screen(name, on, checks)) for name, on, checks in rules]
     conditions = [expr for checks, screen in screens if screen is not None for check in checks for expr in conditions_of(check)]
     defined = dict.fromkeys(part for expr in conditions for part in reversed(ir.walk(expr)) if isinstance(part, ir.Defined))
