@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'ee99bdeb'
+SOURCE_DIGEST = 'dcf40784'
 
 RULES = (
     RuleInfo(
