@@ -6,16 +6,37 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from tests.differential.python import ordered
+
 from gpuvet.language import ir
 from gpuvet.language.catalogue import LoadedRule
 from gpuvet.manifests.reader import read
 from gpuvet.values.quantity import NANOS, format_quantity
-from tests.differential.python import ordered
 
 Path = tuple[Any, ...]
 
 ODD: tuple[Any, ...] = (
-    *("", " ", "0", "1", "-1", "+1", "007", "1.5", "0.0000000001", "100", "101", "1e3", "1E", "1e400", "-1e-400", "Gi", ".", "4GiB", "4 Gi"),
+    *(
+        "",
+        " ",
+        "0",
+        "1",
+        "-1",
+        "+1",
+        "007",
+        "1.5",
+        "0.0000000001",
+        "100",
+        "101",
+        "1e3",
+        "1E",
+        "1e400",
+        "-1e-400",
+        "Gi",
+        ".",
+        "4GiB",
+        "4 Gi",
+    ),
     *("9223372036854775807", "9223372036854775808", "-9223372036854775808", "18446744073709551616", "99999999999999999999999999"),
     *("true", "false", "True", "null", "٣", "ä€𝄞", "a\u0301", "x" * 300, "1.2.3", "v535.104.05", "470.161", "a,b,,c", "a b", "A", "-", "*"),
     *("{{ .Values.x }}", "${x}", "$(x)", "a\nb", "\t", "NoSchedule", "Exists", "nvidia.com/gpu", "tensor-fusion.ai/enabled"),
@@ -64,7 +85,7 @@ def words_of(rule: LoadedRule) -> list[Any]:
 
 def mutants(rule: LoadedRule, bases: list[dict[str, Any]], count: int) -> Iterator[dict[str, Any]]:
     """`count` objects, always the same ones for the same rule and bases."""
-    chance = random.Random(f"{rule.text.id}")  # noqa: S311
+    chance = random.Random(f"{rule.text.id}")
     words = words_of(rule) or ["x"]
     for _ in range(count):
         value = copy.deepcopy(chance.choice(bases))
@@ -145,8 +166,16 @@ _OWNERS: tuple[tuple[str, str, Any], ...] = (
     ("apps/v1", "DaemonSet", lambda pod: {"template": pod}),
     ("batch/v1", "Job", lambda pod: {"template": pod}),
     ("batch/v1", "CronJob", lambda pod: {"jobTemplate": {"spec": {"template": pod}}}),
-    ("batch.volcano.sh/v1alpha1", "Job", lambda pod: {"schedulerName": "volcano", "tasks": [{"name": "a", "template": pod}, {"template": pod}]}),
-    ("ray.io/v1", "RayCluster", lambda pod: {"headGroupSpec": {"template": pod}, "workerGroupSpecs": [{"groupName": "w", "template": pod}]}),
+    (
+        "batch.volcano.sh/v1alpha1",
+        "Job",
+        lambda pod: {"schedulerName": "volcano", "tasks": [{"name": "a", "template": pod}, {"template": pod}]},
+    ),
+    (
+        "ray.io/v1",
+        "RayCluster",
+        lambda pod: {"headGroupSpec": {"template": pod}, "workerGroupSpecs": [{"groupName": "w", "template": pod}]},
+    ),
     ("kubeflow.org/v1", "PyTorchJob", lambda pod: {"pytorchReplicaSpecs": {"Master": {"template": pod}, "Worker": {"template": pod}}}),
     (
         "argoproj.io/v1alpha1",
@@ -171,9 +200,19 @@ _OWNERS: tuple[tuple[str, str, Any], ...] = (
     (
         "serving.kserve.io/v1beta1",
         "InferenceService",
-        lambda pod: {"predictor": {**(pod.get("spec") or {}), **(pod.get("metadata") or {}), "model": {"resources": {"limits": {"nvidia.com/gpu": "2"}}}}},
+        lambda pod: {
+            "predictor": {
+                **(pod.get("spec") or {}),
+                **(pod.get("metadata") or {}),
+                "model": {"resources": {"limits": {"nvidia.com/gpu": "2"}}},
+            }
+        },
     ),
-    ("trainer.kubeflow.org/v1alpha1", "TrainJob", lambda pod: {"podSpecOverrides": [pod.get("spec")], "trainer": {"resourcesPerNode": {"limits": {"koordinator.sh/gpu": "50"}}}}),
+    (
+        "trainer.kubeflow.org/v1alpha1",
+        "TrainJob",
+        lambda pod: {"podSpecOverrides": [pod.get("spec")], "trainer": {"resourcesPerNode": {"limits": {"koordinator.sh/gpu": "50"}}}},
+    ),
     ("example.com/v1", "Unknown", lambda pod: {"template": pod}),
 )
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from gpuvet.generate.policies import exported, render_rego
-from gpuvet.settings.config import Settings, load_settings
 from tests.differential.objects import _at, _places, fixtures, mutants
 from tests.differential.opa import Opa, opa_binary, server
 from tests.differential.python import Reference
+
+from gpuvet.generate.policies import exported, render_rego
+from gpuvet.settings.config import Settings, load_settings
 
 pytestmark = pytest.mark.real
 
@@ -28,7 +28,12 @@ CONFIGURATIONS = {
     "default": {},
     "seed": {"platform": {"tensorFusion": "1.34.7"}},
     "current": {"platform": {"tensorFusion": "2.17.1", "koordinator": "1.7.0", "kubernetes": "1.33.0", "qgpu": "1.5.0"}},
-    "company": {"usageKey": "example.com/usage", "productTaints": ["nvidia.com/gpu.product"], "gpuModels": ["H20", "A100"], "namespace": "ml"},
+    "company": {
+        "usageKey": "example.com/usage",
+        "productTaints": ["nvidia.com/gpu.product"],
+        "gpuModels": ["H20", "A100"],
+        "namespace": "ml",
+    },
 }
 
 
