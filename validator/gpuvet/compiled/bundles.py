@@ -8,4 +8,4 @@ BUNDLES: dict[str, Any] = {'default': {'name': 'default',
  'strict': {'name': 'strict',
             'description': 'For teams that want no doubt left; what default only warns of may be an error here.',
             'extends': 'default',
-            'severities': {}}}
+            'severities': {'TF038': 'error', 'TF042': 'error', 'TF071': 'error', 'TF525': 'error'}}}

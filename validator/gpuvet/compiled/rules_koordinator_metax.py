@@ -4,10 +4,781 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
-    version, whole,
+    add, append, div, equal, get, integer, items, le, located, lt, matches, member, mod, mul, pod_reads, pod_sum,
+    quantity, say, sub, text, whole,
 )
+
+
+def _hooked_ratios_e12d2a(s: Any) -> Any:
+    """hooked_ratios"""
+    pod_ = s.pod
+    return whole(pod_sum(pod_, 'koordinator.sh/gpu-memory-ratio', [quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))) for c in items(get(pod_, 'spec', 'containers'))]))
+
+
+def _hooked_ratios_e12d2a_because(s: Any, truth: bool) -> Any:
+    """hooked_ratios"""
+    pod_ = s.pod
+    return pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if truth else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')
+
+
+def _hooked_cores_fb31ea(s: Any) -> Any:
+    """hooked_cores"""
+    pod_ = s.pod
+    return whole(pod_sum(pod_, 'koordinator.sh/gpu-core', [quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) for c in items(get(pod_, 'spec', 'containers'))]))
+
+
+def _hooked_cores_fb31ea_because(s: Any, truth: bool) -> Any:
+    """hooked_cores"""
+    pod_ = s.pod
+    return pod_reads(pod_, 'koordinator.sh/gpu-core') if truth else pod_reads(pod_, 'koordinator.sh/gpu-core')
+
+
+def _hooked_cards_old_490867(s: Any) -> Any:
+    """hooked_cards_old"""
+    pod_ = s.pod
+    return whole(pod_sum(pod_, 'koordinator.sh/gpu.shared', [quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) else (None if (not (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None))) else ((div(whole(quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))), 100) if (lt(100, whole(quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))) and equal(mod(whole(quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))), 100), 0)) else 1) if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))) is not None) else (0 if (lt(100, whole(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core'))))) and equal(mod(whole(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))), 100), 0)) else 1))))) for c in items(get(pod_, 'spec', 'containers'))]))
+
+
+def _hooked_cards_old_490867_because(s: Any, truth: bool) -> Any:
+    """hooked_cards_old"""
+    pod_ = s.pod
+    return pod_reads(pod_, 'koordinator.sh/gpu.shared') if truth else pod_reads(pod_, 'koordinator.sh/gpu.shared')
+
+
+def _hooked_old_1b45bb(s: Any) -> Any:
+    """hooked_old"""
+    pod_ = s.pod
+    hooked_ratios = s.once(_hooked_ratios_e12d2a)
+    hooked_cores = s.once(_hooked_cores_fb31ea)
+    hooked_cards_old = s.once(_hooked_cards_old_490867)
+    pod_npu_dvpp = s.pod_sum('huawei.com/npu-dvpp')
+    value = lt(100, hooked_ratios)
+    value_ = lt(0, hooked_cards_old)
+    pod_gpu_number = whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))]))
+    value__ = equal(mod(hooked_ratios, 100), 0)
+    return (any((equal(value_, member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, hooked_cores), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, hooked_ratios), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, pod_gpu_number), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, pod_npu_dvpp), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, pod_gpu_number)) or equal(mod(pod_gpu_number, 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, hooked_cores)) or equal(mod(hooked_cores, 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not value) or value__) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(hooked_cores, hooked_cards_old), 0) and le(div(hooked_cores, hooked_cards_old), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(hooked_ratios, hooked_cards_old), 0) and le(div(hooked_ratios, hooked_cards_old), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(hooked_cards_old, 1)) and ((not equal(get(row, 'dvpp'), True)) or le(pod_npu_dvpp, 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) and (value_ or (not lt(mul(100, (div(hooked_ratios, 100) if (value and value__) else 1)), hooked_cores))))
+
+
+def _hooked_old_1b45bb_because(s: Any, truth: bool) -> Any:
+    """hooked_old"""
+    pod_ = s.pod
+    reads_1 = (_hooked_ratios_e12d2a_because(s, True) if (lt(100, s.once(_hooked_ratios_e12d2a)) and equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) else [*_hooked_ratios_e12d2a_because(s, True), *_hooked_ratios_e12d2a_because(s, True)])
+    return [*[*_hooked_cards_old_490867_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')], *(_hooked_cards_old_490867_because(s, True) if lt(0, s.once(_hooked_cards_old_490867)) else [*_hooked_cores_fb31ea_because(s, True), *reads_1])] if truth else ([*_hooked_cards_old_490867_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, s.once(_hooked_cards_old_490867)), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_cores_fb31ea)), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_ratios_e12d2a)), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))]))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])))) or equal(mod(whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_cores_fb31ea))) or equal(mod(s.once(_hooked_cores_fb31ea), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_ratios_e12d2a))) or equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_old_490867)), 0) and le(div(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_old_490867)), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_old_490867)), 0) and le(div(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_old_490867)), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(s.once(_hooked_cards_old_490867), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else [*_hooked_cards_old_490867_because(s, True), *[*_hooked_cores_fb31ea_because(s, True), *reads_1]])
+
+
+def _hooked_cards_96ea86(s: Any) -> Any:
+    """hooked_cards"""
+    pod_ = s.pod
+    return whole(pod_sum(pod_, 'koordinator.sh/gpu.shared', [quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) else (None if (not (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None))) else ((div(whole(quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))), 100) if (lt(100, whole(quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))) and equal(mod(whole(quantity(((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))), 100), 0)) else 1) if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))) is not None) else (div(whole(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))), 100) if (lt(100, whole(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core'))))) and equal(mod(whole(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))), 100), 0)) else 1))))) for c in items(get(pod_, 'spec', 'containers'))]))
+
+
+def _hooked_cards_96ea86_because(s: Any, truth: bool) -> Any:
+    """hooked_cards"""
+    pod_ = s.pod
+    return pod_reads(pod_, 'koordinator.sh/gpu.shared') if truth else pod_reads(pod_, 'koordinator.sh/gpu.shared')
+
+
+def _hooked_64ef45(s: Any) -> Any:
+    """hooked"""
+    pod_ = s.pod
+    hooked_ratios = s.once(_hooked_ratios_e12d2a)
+    hooked_cores = s.once(_hooked_cores_fb31ea)
+    hooked_cards = s.once(_hooked_cards_96ea86)
+    pod_npu_dvpp = s.pod_sum('huawei.com/npu-dvpp')
+    value = lt(100, hooked_ratios)
+    value_ = lt(0, hooked_cards)
+    pod_gpu_number = whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))]))
+    value__ = equal(mod(hooked_ratios, 100), 0)
+    return (any((equal(value_, member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, hooked_cores), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, hooked_ratios), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, pod_gpu_number), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, pod_npu_dvpp), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, pod_gpu_number)) or equal(mod(pod_gpu_number, 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, hooked_cores)) or equal(mod(hooked_cores, 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not value) or value__) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(hooked_cores, hooked_cards), 0) and le(div(hooked_cores, hooked_cards), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(hooked_ratios, hooked_cards), 0) and le(div(hooked_ratios, hooked_cards), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(hooked_cards, 1)) and ((not equal(get(row, 'dvpp'), True)) or le(pod_npu_dvpp, 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) and (value_ or (not lt(mul(100, (div(hooked_ratios, 100) if (value and value__) else 1)), hooked_cores))))
+
+
+def _hooked_64ef45_because(s: Any, truth: bool) -> Any:
+    """hooked"""
+    pod_ = s.pod
+    reads_1 = (_hooked_ratios_e12d2a_because(s, True) if (lt(100, s.once(_hooked_ratios_e12d2a)) and equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) else [*_hooked_ratios_e12d2a_because(s, True), *_hooked_ratios_e12d2a_because(s, True)])
+    return [*[*_hooked_cards_96ea86_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')], *(_hooked_cards_96ea86_because(s, True) if lt(0, s.once(_hooked_cards_96ea86)) else [*_hooked_cores_fb31ea_because(s, True), *reads_1])] if truth else ([*_hooked_cards_96ea86_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, s.once(_hooked_cards_96ea86)), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_cores_fb31ea)), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_ratios_e12d2a)), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))]))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])))) or equal(mod(whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_cores_fb31ea))) or equal(mod(s.once(_hooked_cores_fb31ea), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_ratios_e12d2a))) or equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_96ea86)), 0) and le(div(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_96ea86)), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_96ea86)), 0) and le(div(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_96ea86)), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(s.once(_hooked_cards_96ea86), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else [*_hooked_cards_96ea86_because(s, True), *[*_hooked_cores_fb31ea_because(s, True), *reads_1]])
+
+
+def _accepted_1b9a7f(s: Any) -> Any:
+    """accepted"""
+    pod_npu_dvpp = s.pod_sum('huawei.com/npu-dvpp')
+    pod_gpu_shared_number = whole(s.pod_sum('koordinator.sh/gpu.shared'))
+    pod_gpu_memory_ratio_number = whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))
+    pod_gpu_core_number = whole(s.pod_sum('koordinator.sh/gpu-core'))
+    pod_gpu_number = whole(s.pod_sum('koordinator.sh/gpu'))
+    value = lt(0, pod_gpu_shared_number)
+    value_ = lt(100, pod_gpu_memory_ratio_number)
+    value__ = equal(mod(pod_gpu_memory_ratio_number, 100), 0)
+    return (any((equal(value, member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, pod_gpu_core_number), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, pod_gpu_memory_ratio_number), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, pod_gpu_number), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, pod_npu_dvpp), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, pod_gpu_number)) or equal(mod(pod_gpu_number, 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, pod_gpu_core_number)) or equal(mod(pod_gpu_core_number, 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not value_) or value__) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(pod_gpu_core_number, pod_gpu_shared_number), 0) and le(div(pod_gpu_core_number, pod_gpu_shared_number), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(pod_gpu_memory_ratio_number, pod_gpu_shared_number), 0) and le(div(pod_gpu_memory_ratio_number, pod_gpu_shared_number), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(pod_gpu_shared_number, 1)) and ((not equal(get(row, 'dvpp'), True)) or le(pod_npu_dvpp, 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) and (value or (not lt(mul(100, (div(pod_gpu_memory_ratio_number, 100) if (value_ and value__) else 1)), pod_gpu_core_number))))
+
+
+def _accepted_1b9a7f_because(s: Any, truth: bool) -> Any:
+    """accepted"""
+    pod_ = s.pod
+    reads_1 = (pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (lt(100, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) and equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), 100), 0)) else [*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')])
+    return [*[*pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'nvidia.com/gpu')], *(pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else [*pod_reads(pod_, 'koordinator.sh/gpu-core'), *reads_1])] if truth else ([*pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-core'))), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu'))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu')), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-core')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu-core')), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(whole(s.pod_sum('koordinator.sh/gpu-core')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 0) and le(div(whole(s.pod_sum('koordinator.sh/gpu-core')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 0) and le(div(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(whole(s.pod_sum('koordinator.sh/gpu.shared')), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *[*pod_reads(pod_, 'koordinator.sh/gpu-core'), *reads_1]])
+
+
+def _plain_4b2017(s: Any) -> Any:
+    """plain"""
+    return ((not (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu')))) and (not (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp')))) and (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))))
+
+
+def _plain_4b2017_because(s: Any, truth: bool) -> Any:
+    """plain"""
+    pod_ = s.pod
+    return [*[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')], *pod_reads(pod_, 'koordinator.sh/gpu')] if truth else ((pod_reads(pod_, 'nvidia.com/gpu') if lt(0, s.pod_sum('nvidia.com/gpu')) else (pod_reads(pod_, 'amd.com/gpu') if lt(0, s.pod_sum('amd.com/gpu')) else pod_reads(pod_, 'dcu.com/gpu'))) if not (not (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu')))) else ((pod_reads(pod_, 'huawei.com/npu-core') if lt(0, s.pod_sum('huawei.com/npu-core')) else (pod_reads(pod_, 'huawei.com/npu-cpu') if lt(0, s.pod_sum('huawei.com/npu-cpu')) else pod_reads(pod_, 'huawei.com/npu-dvpp'))) if not (not (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp')))) else pod_reads(pod_, 'koordinator.sh/gpu')))
+
+
+def _sgpu_pod_6f575d(s: Any) -> Any:
+    """sgpu_pod"""
+    pod_ = s.pod
+    template_ = s.template
+    schedulerName = get(pod_, 'spec', 'schedulerName')
+    schedulerName_ = (schedulerName if (schedulerName is not None) else get(template_, 'scheduler'))
+    return (lt(0, whole(s.pod_sum('metax-tech.com/sgpu'))) and (((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) or equal(schedulerName_, 'koord-scheduler')) and (not ((s.pod_sum('metax-tech.com/vcore') is not None) or (s.pod_sum('metax-tech.com/vmemory') is not None) or equal(schedulerName_, 'hami-scheduler'))))
+
+
+def _sgpu_pod_6f575d_because(s: Any, truth: bool) -> Any:
+    """sgpu_pod"""
+    pod_ = s.pod
+    template_ = s.template
+    return [*pod_reads(pod_, 'metax-tech.com/sgpu'), *((pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else ([get(pod_, 'spec', 'schedulerName')] if (get(pod_, 'spec', 'schedulerName') is not None) else [*[get(pod_, 'spec', 'schedulerName')], *[get(template_, 'scheduler')]])), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([get(pod_, 'spec', 'schedulerName')] if (get(pod_, 'spec', 'schedulerName') is not None) else [*[get(pod_, 'spec', 'schedulerName')], *[get(template_, 'scheduler')]])]] if truth else (pod_reads(pod_, 'metax-tech.com/sgpu') if not lt(0, whole(s.pod_sum('metax-tech.com/sgpu'))) else ([*[*pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')], *([get(pod_, 'spec', 'schedulerName')] if (get(pod_, 'spec', 'schedulerName') is not None) else [*[get(pod_, 'spec', 'schedulerName')], *[get(template_, 'scheduler')]])] if not (((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) or equal((get(pod_, 'spec', 'schedulerName') if (get(pod_, 'spec', 'schedulerName') is not None) else get(template_, 'scheduler')), 'koord-scheduler')) else (pod_reads(pod_, 'metax-tech.com/vcore') if (s.pod_sum('metax-tech.com/vcore') is not None) else (pod_reads(pod_, 'metax-tech.com/vmemory') if (s.pod_sum('metax-tech.com/vmemory') is not None) else ([get(pod_, 'spec', 'schedulerName')] if (get(pod_, 'spec', 'schedulerName') is not None) else [*[get(pod_, 'spec', 'schedulerName')], *[get(template_, 'scheduler')]])))))
+
+
+def _near_afe370(s: Any) -> Any:
+    """near"""
+    pod_gpu_shared_number = whole(s.pod_sum('koordinator.sh/gpu.shared'))
+    value = mul(100, pod_gpu_shared_number)
+    value_ = mul(div(sub(add(whole(s.pod_sum('koordinator.sh/gpu-core')), pod_gpu_shared_number), 1), pod_gpu_shared_number), pod_gpu_shared_number)
+    return (value_ if le(value_, value) else value)
+
+
+def _near_afe370_because(s: Any, truth: bool) -> Any:
+    """near"""
+    pod_ = s.pod
+    return ([*[*[*pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *pod_reads(pod_, 'koordinator.sh/gpu.shared')] if le(mul(div(sub(add(whole(s.pod_sum('koordinator.sh/gpu-core')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 1), whole(s.pod_sum('koordinator.sh/gpu.shared'))), whole(s.pod_sum('koordinator.sh/gpu.shared'))), mul(100, whole(s.pod_sum('koordinator.sh/gpu.shared')))) else pod_reads(pod_, 'koordinator.sh/gpu.shared')) if truth else ([*[*[*pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *pod_reads(pod_, 'koordinator.sh/gpu.shared')] if le(mul(div(sub(add(whole(s.pod_sum('koordinator.sh/gpu-core')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 1), whole(s.pod_sum('koordinator.sh/gpu.shared'))), whole(s.pod_sum('koordinator.sh/gpu.shared'))), mul(100, whole(s.pod_sum('koordinator.sh/gpu.shared')))) else pod_reads(pod_, 'koordinator.sh/gpu.shared'))
+
+
+def _near_05377b(s: Any) -> Any:
+    """near"""
+    pod_gpu_shared_number = whole(s.pod_sum('koordinator.sh/gpu.shared'))
+    value = mul(100, pod_gpu_shared_number)
+    value_ = mul(div(sub(add(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), pod_gpu_shared_number), 1), pod_gpu_shared_number), pod_gpu_shared_number)
+    return (value_ if le(value_, value) else value)
+
+
+def _near_05377b_because(s: Any, truth: bool) -> Any:
+    """near"""
+    pod_ = s.pod
+    reads_1 = [*[*[*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *pod_reads(pod_, 'koordinator.sh/gpu.shared')]
+    return (reads_1 if le(mul(div(sub(add(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 1), whole(s.pod_sum('koordinator.sh/gpu.shared'))), whole(s.pod_sum('koordinator.sh/gpu.shared'))), mul(100, whole(s.pod_sum('koordinator.sh/gpu.shared')))) else pod_reads(pod_, 'koordinator.sh/gpu.shared')) if truth else (reads_1 if le(mul(div(sub(add(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 1), whole(s.pod_sum('koordinator.sh/gpu.shared'))), whole(s.pod_sum('koordinator.sh/gpu.shared'))), mul(100, whole(s.pod_sum('koordinator.sh/gpu.shared')))) else pod_reads(pod_, 'koordinator.sh/gpu.shared'))
+
+
+def _wrapped_8f4f47(s: Any) -> Any:
+    """wrapped"""
+    return (lt(0, whole(s.pod_sum('koordinator.sh/gpu'))) and (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-core'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) or (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp')))))
+
+
+def _wrapped_8f4f47_because(s: Any, truth: bool) -> Any:
+    """wrapped"""
+    pod_ = s.pod
+    return [*pod_reads(pod_, 'koordinator.sh/gpu'), *(pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-core'))) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else (pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) else (pod_reads(pod_, 'huawei.com/npu-core') if lt(0, s.pod_sum('huawei.com/npu-core')) else (pod_reads(pod_, 'huawei.com/npu-cpu') if lt(0, s.pod_sum('huawei.com/npu-cpu')) else pod_reads(pod_, 'huawei.com/npu-dvpp')))))))] if truth else (pod_reads(pod_, 'koordinator.sh/gpu') if not lt(0, whole(s.pod_sum('koordinator.sh/gpu'))) else [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')]])
+
+
+def _hooks_f1ad4d(s: Any) -> Any:
+    """hooks"""
+    pod_ = s.pod
+    return any(((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) and ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None))) for c in items(get(pod_, 'spec', 'containers')))
+
+
+def _hooks_f1ad4d_because(s: Any, truth: bool) -> Any:
+    """hooks"""
+    pod_ = s.pod
+    return [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) and ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None))) for because_ in [*(([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (([get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else (([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else ([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')]])))), *(([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]) if (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) else ([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]))]]] if truth else [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) for because_ in ([*([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')]])] if not (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) else [*([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]])])], *[None]]
+
+
+
+def KM006(s: Any, p: Any, out: Any) -> None:
+    """gpu-memory-below-1mi"""
+    self_ = s.value
+    resources = get(self_, 'resources')
+    requests = get(resources, 'requests')
+    limits = get(resources, 'limits')
+    gpu_memory = get(requests, 'koordinator.sh/gpu-memory')
+    gpu_memory_ = get(limits, 'koordinator.sh/gpu-memory')
+    has_gpu_memory = (gpu_memory_ is not None)
+    gpu_memory__ = (gpu_memory_ if has_gpu_memory else gpu_memory)
+    gpu_memory_nanos = quantity(gpu_memory__)
+    if lt(0, gpu_memory_nanos):
+        gpu_shared = get(limits, 'koordinator.sh/gpu.shared')
+        gpu_shared_nanos = quantity((gpu_shared if (gpu_shared is not None) else get(requests, 'koordinator.sh/gpu.shared')))
+        gpu_memory_number = whole(gpu_memory_nanos)
+        value = lt(gpu_memory_nanos, 1048576000000000)
+        if (value or (lt(1000000000, gpu_shared_nanos) and lt(div(gpu_memory_number, whole(gpu_shared_nanos)), 1048576))):
+            gpu_memory_number_ = integer(gpu_memory__)
+            gpu_memory___ = append(gpu_memory__, 'Gi')
+            value_ = ((gpu_memory_number_ is not None) and le(gpu_memory_number_, 1024))
+            gpu_memory____ = (gpu_memory___ if value_ else '1Mi')
+            out((
+                ((*('self',), 'resources', 'limits', 'koordinator.sh/gpu-memory') if has_gpu_memory else (*('self',), 'resources', 'requests', 'koordinator.sh/gpu-memory')),
+                False,
+                say('koordinator.sh/gpu-memory is ', text(gpu_memory__), ', which is ', text(gpu_memory_number), ' bytes; the unit of this key is the byte'),
+                'at least 1Mi for each card, as in 16Gi',
+                gpu_memory__,
+                [],
+                (say('write ', text(gpu_memory____)), False, (('set', ((*('self',), 'resources', 'limits', 'koordinator.sh/gpu-memory') if has_gpu_memory else (*('self',), 'resources', 'requests', 'koordinator.sh/gpu-memory')), (gpu_memory____ if value else None)), )),
+                [*([gpu_memory_] if has_gpu_memory else [*[gpu_memory_], *[gpu_memory]]), *(([gpu_memory_] if has_gpu_memory else [*[gpu_memory_], *[gpu_memory]]) if value else [*([gpu_shared] if (gpu_shared is not None) else [*[gpu_shared], *[get(requests, 'koordinator.sh/gpu.shared')]]), *[*([gpu_memory_] if has_gpu_memory else [*[gpu_memory_], *[gpu_memory]]), *([gpu_shared] if (gpu_shared is not None) else [*[gpu_shared], *[get(requests, 'koordinator.sh/gpu.shared')]])]])],
+            ))
+
+
+def KM007(s: Any, p: Any, out: Any) -> None:
+    """gpu-memory-and-ratio"""
+    pod_ = s.pod
+    if s.once(_plain_4b2017):
+        if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))):
+            pod_gpu_memory_ratio = s.pod_sum('koordinator.sh/gpu-memory-ratio')
+            pod_gpu_memory_ratio_number = whole(pod_gpu_memory_ratio)
+            if lt(0, pod_gpu_memory_ratio_number):
+                if (not s.once(_accepted_1b9a7f)):
+                    if (not s.once(_hooked_64ef45)):
+                        if (not s.once(_hooked_old_1b45bb)):
+                            spec = get(pod_, 'spec')
+                            value = [*items(get(spec, 'initContainers')), *items(get(spec, 'containers'))]
+                            for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))]][:1]:
+                                for other_at, other in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))]][:1]:
+                                    resources = get(who, 'resources')
+                                    resources_ = get(other, 'resources')
+                                    gpu_memory_ratio = get(resources, 'requests', 'koordinator.sh/gpu-memory-ratio')
+                                    gpu_memory_ratio_ = get(resources, 'limits', 'koordinator.sh/gpu-memory-ratio')
+                                    gpu_memory = get(resources_, 'limits', 'koordinator.sh/gpu-memory')
+                                    has_gpu_memory_ratio = (gpu_memory_ratio_ is not None)
+                                    gpu_memory_ratio__ = (gpu_memory_ratio_ if has_gpu_memory_ratio else gpu_memory_ratio)
+                                    out((
+                                        ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if has_gpu_memory_ratio else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')),
+                                        False,
+                                        say('the Pod asks for gpu-memory-ratio ', text(pod_gpu_memory_ratio_number), ' and for gpu-memory too; koord-scheduler takes one of them'),
+                                        'either koordinator.sh/gpu-memory or koordinator.sh/gpu-memory-ratio',
+                                        gpu_memory_ratio__,
+                                        [(((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')), 'gpu-memory is asked for here')],
+                                        None,
+                                        [*_plain_4b2017_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                    ))
+
+
+def KM008(s: Any, p: Any, out: Any) -> None:
+    """gpu-shared-without-memory"""
+    pod_ = s.pod
+    pod_gpu_shared = s.pod_sum('koordinator.sh/gpu.shared')
+    pod_gpu_shared_number = whole(pod_gpu_shared)
+    if lt(0, pod_gpu_shared_number):
+        if s.once(_plain_4b2017):
+            if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory')))):
+                if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                    if (not s.once(_accepted_1b9a7f)):
+                        if (not s.once(_hooked_64ef45)):
+                            if (not s.once(_hooked_old_1b45bb)):
+                                spec = get(pod_, 'spec')
+                                for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                                    resources = get(who, 'resources')
+                                    gpu_shared = get(resources, 'requests', 'koordinator.sh/gpu.shared')
+                                    gpu_shared_ = get(resources, 'limits', 'koordinator.sh/gpu.shared')
+                                    has_gpu_shared = (gpu_shared_ is not None)
+                                    gpu_shared__ = (gpu_shared_ if has_gpu_shared else gpu_shared)
+                                    out((
+                                        ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if has_gpu_shared else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')),
+                                        False,
+                                        say('the Pod asks for gpu.shared ', text(pod_gpu_shared_number), ' and for no GPU memory'),
+                                        'koordinator.sh/gpu-memory (bytes, as in 1Gi) or koordinator.sh/gpu-memory-ratio (percent) beside koordinator.sh/gpu.shared',
+                                        gpu_shared__,
+                                        [],
+                                        None,
+                                        [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *_plain_4b2017_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                    ))
+
+
+def KM009(s: Any, p: Any, out: Any) -> None:
+    """gpu-core-without-memory"""
+    pod_ = s.pod
+    pod_gpu_core = s.pod_sum('koordinator.sh/gpu-core')
+    pod_gpu_core_number = whole(pod_gpu_core)
+    if lt(0, pod_gpu_core_number):
+        if s.once(_plain_4b2017):
+            if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared')))):
+                if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory')))):
+                    if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                        if (not s.once(_accepted_1b9a7f)):
+                            if (not s.once(_hooked_64ef45)):
+                                if (not s.once(_hooked_old_1b45bb)):
+                                    spec = get(pod_, 'spec')
+                                    for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-core'))))]][:1]:
+                                        resources = get(who, 'resources')
+                                        gpu_core = get(resources, 'requests', 'koordinator.sh/gpu-core')
+                                        gpu_core_ = get(resources, 'limits', 'koordinator.sh/gpu-core')
+                                        has_gpu_core = (gpu_core_ is not None)
+                                        gpu_core__ = (gpu_core_ if has_gpu_core else gpu_core)
+                                        out((
+                                            ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if has_gpu_core else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')),
+                                            False,
+                                            say('the Pod asks for gpu-core ', text(pod_gpu_core_number), ' and for no GPU memory'),
+                                            'koordinator.sh/gpu-memory (bytes, as in 1Gi) or koordinator.sh/gpu-memory-ratio (percent) beside koordinator.sh/gpu-core',
+                                            gpu_core__,
+                                            [],
+                                            None,
+                                            [*pod_reads(pod_, 'koordinator.sh/gpu-core'), *_plain_4b2017_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                        ))
+
+
+def KM010(s: Any, p: Any, out: Any) -> None:
+    """sgpu-without-gpu-core"""
+    pod_ = s.pod
+    if s.once(_sgpu_pod_6f575d):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-core')))):
+            if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):
+                if (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                    spec = get(pod_, 'spec')
+                    for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                        resources = get(who, 'resources')
+                        sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
+                        sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
+                        has_sgpu = (sgpu_ is not None)
+                        sgpu__ = (sgpu_ if has_sgpu else sgpu)
+                        out((
+                            ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                            False,
+                            'a MetaX sGPU needs koordinator.sh/gpu-core, which is missing',
+                            'koordinator.sh/gpu-core, 1 to 100 percent of a card',
+                            sgpu__,
+                            [],
+                            None,
+                            [*_sgpu_pod_6f575d_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu'), *(pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')))],
+                        ))
+
+
+def KM011(s: Any, p: Any, out: Any) -> None:
+    """gpu-core-per-card"""
+    pod_ = s.pod
+    pod_gpu_shared = s.pod_sum('koordinator.sh/gpu.shared')
+    pod_gpu_shared_number = whole(pod_gpu_shared)
+    if lt(0, pod_gpu_shared_number):
+        pod_gpu_core = s.pod_sum('koordinator.sh/gpu-core')
+        pod_gpu_core_number = whole(pod_gpu_core)
+        if lt(0, pod_gpu_core_number):
+            if (lt(0, mod(pod_gpu_core_number, pod_gpu_shared_number)) or lt(100, div(pod_gpu_core_number, pod_gpu_shared_number)) or lt(mul(100, pod_gpu_shared_number), pod_gpu_core_number)):
+                if s.once(_plain_4b2017):
+                    if (not equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))))):
+                        if (not (s.once(_sgpu_pod_6f575d) and lt(1, pod_gpu_shared_number))):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if (not s.once(_hooked_64ef45)):
+                                    if (not s.once(_hooked_old_1b45bb)):
+                                        spec = get(pod_, 'spec')
+                                        value = [*items(get(spec, 'initContainers')), *items(get(spec, 'containers'))]
+                                        for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-core'))))]][:1]:
+                                            for other_at, other in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                                                near = s.once(_near_afe370)
+                                                resources = get(who, 'resources')
+                                                resources_ = get(other, 'resources')
+                                                value_ = equal(pod_gpu_shared_number, 1)
+                                                gpu_core = get(resources, 'requests', 'koordinator.sh/gpu-core')
+                                                gpu_core_ = get(resources, 'limits', 'koordinator.sh/gpu-core')
+                                                gpu_shared = get(resources_, 'limits', 'koordinator.sh/gpu.shared')
+                                                has_gpu_core = (gpu_core_ is not None)
+                                                gpu_core__ = (gpu_core_ if has_gpu_core else gpu_core)
+                                                out((
+                                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if has_gpu_core else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')),
+                                                    False,
+                                                    say(('gpu-core is above 100 percent of the one card that gpu.shared asks for' if value_ else 'gpu-core does not divide into whole percents of at most 100 for each card of gpu.shared'), ': ', text(pod_gpu_core_number), ' over ', text(pod_gpu_shared_number)),
+                                                    say(('at most 100' if value_ else 'a multiple of gpu.shared, at most 100 for each card')),
+                                                    gpu_core__,
+                                                    [(((*other_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')), 'gpu.shared is asked for here')],
+                                                    (say('ask for gpu-core ', text(near)), False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if has_gpu_core else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')), (near if equal(whole(quantity(gpu_core__)), pod_gpu_core_number) else None)), )),
+                                                    [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *[*pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *_plain_4b2017_because(s, True), *[*pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')], *(_sgpu_pod_6f575d_because(s, False) if not s.once(_sgpu_pod_6f575d) else pod_reads(pod_, 'koordinator.sh/gpu.shared')), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                                ))
+
+
+def KM012(s: Any, p: Any, out: Any) -> None:
+    """gpu-memory-ratio-per-card"""
+    pod_ = s.pod
+    pod_gpu_shared = s.pod_sum('koordinator.sh/gpu.shared')
+    pod_gpu_shared_number = whole(pod_gpu_shared)
+    if lt(0, pod_gpu_shared_number):
+        pod_gpu_memory_ratio = s.pod_sum('koordinator.sh/gpu-memory-ratio')
+        pod_gpu_memory_ratio_number = whole(pod_gpu_memory_ratio)
+        if lt(0, pod_gpu_memory_ratio_number):
+            if (lt(0, mod(pod_gpu_memory_ratio_number, pod_gpu_shared_number)) or lt(mul(100, pod_gpu_shared_number), pod_gpu_memory_ratio_number)):
+                if s.once(_plain_4b2017):
+                    if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory')))):
+                        if (not (s.once(_sgpu_pod_6f575d) and lt(1, pod_gpu_shared_number))):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if (not s.once(_hooked_64ef45)):
+                                    if (not s.once(_hooked_old_1b45bb)):
+                                        spec = get(pod_, 'spec')
+                                        value = [*items(get(spec, 'initContainers')), *items(get(spec, 'containers'))]
+                                        for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))]][:1]:
+                                            for other_at, other in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                                                near = s.once(_near_05377b)
+                                                resources = get(who, 'resources')
+                                                resources_ = get(other, 'resources')
+                                                value_ = equal(pod_gpu_shared_number, 1)
+                                                gpu_memory_ratio = get(resources, 'requests', 'koordinator.sh/gpu-memory-ratio')
+                                                gpu_memory_ratio_ = get(resources, 'limits', 'koordinator.sh/gpu-memory-ratio')
+                                                gpu_shared = get(resources_, 'limits', 'koordinator.sh/gpu.shared')
+                                                has_gpu_memory_ratio = (gpu_memory_ratio_ is not None)
+                                                gpu_memory_ratio__ = (gpu_memory_ratio_ if has_gpu_memory_ratio else gpu_memory_ratio)
+                                                out((
+                                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if has_gpu_memory_ratio else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')),
+                                                    False,
+                                                    say(('gpu-memory-ratio is above 100 percent of the one card that gpu.shared asks for' if value_ else 'gpu-memory-ratio does not divide into whole percents of at most 100 for each card of gpu.shared'), ': ', text(pod_gpu_memory_ratio_number), ' over ', text(pod_gpu_shared_number)),
+                                                    say(('at most 100' if value_ else 'a multiple of gpu.shared, at most 100 for each card')),
+                                                    gpu_memory_ratio__,
+                                                    [(((*other_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')), 'gpu.shared is asked for here')],
+                                                    (say('ask for gpu-memory-ratio ', text(near)), False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if has_gpu_memory_ratio else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')), (near if equal(whole(quantity(gpu_memory_ratio__)), pod_gpu_memory_ratio_number) else None)), )),
+                                                    [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *[*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *_plain_4b2017_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *(_sgpu_pod_6f575d_because(s, False) if not s.once(_sgpu_pod_6f575d) else pod_reads(pod_, 'koordinator.sh/gpu.shared')), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                                ))
+
+
+def KM013(s: Any, p: Any, out: Any) -> None:
+    """percent-of-whole-cards"""
+    pod_ = s.pod
+    pod_gpu_memory_ratio_number = whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))
+    pod_gpu_core_number = whole(s.pod_sum('koordinator.sh/gpu-core'))
+    pod_gpu_number = whole(s.pod_sum('koordinator.sh/gpu'))
+    value__ = lt(100, pod_gpu_memory_ratio_number)
+    if (lt(100, pod_gpu_number) or lt(100, pod_gpu_core_number) or value__):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared')))):
+            if (not s.once(_wrapped_8f4f47)):
+                if (not (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu')))):
+                    if (not (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp')))):
+                        value___ = lt(0, pod_gpu_memory_ratio_number)
+                        value____ = lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory')))
+                        if (not (value____ and value___)):
+                            if (lt(0, pod_gpu_number) or value____ or value___):
+                                if (not s.once(_accepted_1b9a7f)):
+                                    if (not s.once(_hooked_64ef45)):
+                                        if (not s.once(_hooked_old_1b45bb)):
+                                            for k_at, k in located(('self',), ('koordinator.sh/gpu', 'koordinator.sh/gpu-core', 'koordinator.sh/gpu-memory-ratio')):
+                                                value = s.pod_sum(k)
+                                                value_number = whole(value)
+                                                if lt(100, value_number):
+                                                    value_ = equal(k, 'koordinator.sh/gpu-core')
+                                                    value_____ = mod(pod_gpu_memory_ratio_number, 100)
+                                                    value______ = lt(0, mod(value_number, 100))
+                                                    value_______ = (value__ and equal(value_____, 0))
+                                                    if (value______ or (value_ and (not (value__ and lt(0, value_____))) and lt(mul(100, (div(pod_gpu_memory_ratio_number, 100) if value_______ else 1)), pod_gpu_core_number))):
+                                                        spec = get(pod_, 'spec')
+                                                        for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', k) if (get(each, 'resources', 'limits', k) is not None) else get(each, 'resources', 'requests', k))))]][:1]:
+                                                            resources = get(who, 'resources')
+                                                            requests = get(resources, 'requests', k)
+                                                            limits = get(resources, 'limits', k)
+                                                            has_limits = (limits is not None)
+                                                            value________ = (value_ and value___)
+                                                            value_________ = (100 if value_ else mul(div(add(value_number, 99), 100), 100))
+                                                            pod_gpu_memory_ratio_number_ = (pod_gpu_memory_ratio_number if value_______ else 100)
+                                                            limits_ = (limits if has_limits else requests)
+                                                            pod_gpu_memory_ratio_number__ = (pod_gpu_memory_ratio_number_ if value________ else value_________)
+                                                            reads_1 = [*pod_reads(pod_, 'koordinator.sh/gpu-core'), *(pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if value_______ else [*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')])]
+                                                            out((
+                                                                ((*who_at, 'resources', 'limits', k) if has_limits else (*who_at, 'resources', 'requests', k)),
+                                                                False,
+                                                                say(text(k), ' is ', text(value_number), ' in all; ', ('above 100 it must be whole cards, a multiple of 100' if value______ else 'without gpu.shared the number of cards follows from gpu-memory-ratio alone, and this is more than 100 for each')),
+                                                                say(('at most 100 for each card' if value_ else 'up to 100, or a multiple of 100')),
+                                                                limits_,
+                                                                [],
+                                                                (say('ask for ', text(k), ' ', text(pod_gpu_memory_ratio_number__)), False, (('set', ((*who_at, 'resources', 'limits', k) if has_limits else (*who_at, 'resources', 'requests', k)), (pod_gpu_memory_ratio_number__ if equal(whole(quantity(limits_)), value_number) else None)), )),
+                                                                [*(pod_reads(pod_, 'koordinator.sh/gpu') if lt(100, pod_gpu_number) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if lt(100, pod_gpu_core_number) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')], *(pod_reads(pod_, 'koordinator.sh/gpu-memory') if not value____ else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')), *(pod_reads(pod_, 'koordinator.sh/gpu') if lt(0, pod_gpu_number) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if value____ else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))), *pod_reads(pod_, k), *(pod_reads(pod_, k) if value______ else [*[k], *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *reads_1]), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                                            ))
+
+
+def KM014(s: Any, p: Any, out: Any) -> None:
+    """vendor-cards-beside-shares"""
+    pod_ = s.pod
+    template_ = s.template
+    spec = get(pod_, 'spec')
+    schedulerName = get(spec, 'schedulerName')
+    if (((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) or equal((schedulerName if (schedulerName is not None) else get(template_, 'scheduler')), 'koord-scheduler')):
+        for k_at, k in located(('self',), ('nvidia.com/gpu', 'amd.com/gpu', 'dcu.com/gpu')):
+            value = [*items(get(spec, 'initContainers')), *items(get(spec, 'containers'))]
+            for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', k) if (get(each, 'resources', 'limits', k) is not None) else get(each, 'resources', 'requests', k))))]][:1]:
+                for other_at, other in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if ((lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))) or (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp'))))) or ((not equal(k, 'nvidia.com/gpu')) and lt(0, quantity((get(c, 'resources', 'limits', 'nvidia.com/gpu') if (get(c, 'resources', 'limits', 'nvidia.com/gpu') is not None) else get(c, 'resources', 'requests', 'nvidia.com/gpu'))))) or (equal(k, 'dcu.com/gpu') and lt(0, quantity((get(c, 'resources', 'limits', 'amd.com/gpu') if (get(c, 'resources', 'limits', 'amd.com/gpu') is not None) else get(c, 'resources', 'requests', 'amd.com/gpu'))))))]][:1]:
+                    resources = get(who, 'resources')
+                    requests = get(resources, 'requests', k)
+                    limits = get(resources, 'limits', k)
+                    has_limits = (limits is not None)
+                    limits_ = (limits if has_limits else requests)
+                    out((
+                        ((*who_at, 'resources', 'limits', k) if has_limits else (*who_at, 'resources', 'requests', k)),
+                        False,
+                        say(text(k), ' asks for whole cards in a Pod that asks for GPUs with other keys too'),
+                        say('whole cards by ', text(k), ', or shares by koordinator.sh keys, in one Pod'),
+                        limits_,
+                        [((*other_at, 'resources'), 'the other keys stand here')],
+                        None,
+                        ((pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else ([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])),
+                    ))
+
+
+def KM015(s: Any, p: Any, out: Any) -> None:
+    """gpu-beside-shares-needs-webhook"""
+    pod_ = s.pod
+    if s.once(_wrapped_8f4f47):
+        if (not (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu')))):
+            if (not s.once(_accepted_1b9a7f)):
+                if (s.once(_hooked_64ef45) or s.once(_hooked_old_1b45bb)):
+                    spec = get(pod_, 'spec')
+                    for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu'))))]][:1]:
+                        pod_gpu = s.pod_sum('koordinator.sh/gpu')
+                        pod_gpu_number = whole(pod_gpu)
+                        resources = get(who, 'resources')
+                        gpu = get(resources, 'requests', 'koordinator.sh/gpu')
+                        gpu_ = get(resources, 'limits', 'koordinator.sh/gpu')
+                        has_gpu = (gpu_ is not None)
+                        gpu__ = (gpu_ if has_gpu else gpu)
+                        out((
+                            ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if has_gpu else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')),
+                            False,
+                            say('koordinator.sh/gpu ', text(pod_gpu_number), " stands beside other koordinator.sh GPU keys; only where Koordinator's webhook rewrites it to gpu-core and gpu-memory-ratio can the Pod be placed"),
+                            say('gpu-core and gpu-memory-ratio of ', text(pod_gpu_number), ' instead of koordinator.sh/gpu'),
+                            gpu__,
+                            [],
+                            None,
+                            [*_wrapped_8f4f47_because(s, True), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *_accepted_1b9a7f_because(s, False), *(_hooked_64ef45_because(s, True) if s.once(_hooked_64ef45) else _hooked_old_1b45bb_because(s, True))],
+                        ))
+
+
+def KM105(s: Any, p: Any, out: Any) -> None:
+    """gpu-beside-shares"""
+    pod_ = s.pod
+    if s.once(_wrapped_8f4f47):
+        if (not (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu')))):
+            if (not s.once(_accepted_1b9a7f)):
+                if (not s.once(_hooked_64ef45)):
+                    if (not s.once(_hooked_old_1b45bb)):
+                        spec = get(pod_, 'spec')
+                        value = [*items(get(spec, 'initContainers')), *items(get(spec, 'containers'))]
+                        for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu'))))]][:1]:
+                            for other_at, other in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None) or (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp'))))))]][:1]:
+                                resources = get(who, 'resources')
+                                resources_ = get(other, 'resources')
+                                requests = get(resources_, 'requests')
+                                limits = get(resources_, 'limits')
+                                gpu = get(resources, 'requests', 'koordinator.sh/gpu')
+                                gpu_ = get(resources, 'limits', 'koordinator.sh/gpu')
+                                gpu_shared = get(limits, 'koordinator.sh/gpu.shared')
+                                gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
+                                gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
+                                gpu_core = get(limits, 'koordinator.sh/gpu-core')
+                                npu_dvpp = get(limits, 'huawei.com/npu-dvpp')
+                                npu_cpu = get(limits, 'huawei.com/npu-cpu')
+                                npu_core = get(limits, 'huawei.com/npu-core')
+                                has_gpu = (gpu_ is not None)
+                                gpu__ = (gpu_ if has_gpu else gpu)
+                                gpu_shared_ = (gpu_shared if (gpu_shared is not None) else get(requests, 'koordinator.sh/gpu.shared'))
+                                gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
+                                gpu_memory_ = (gpu_memory if (gpu_memory is not None) else get(requests, 'koordinator.sh/gpu-memory'))
+                                gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
+                                npu_cpu_ = (npu_cpu if (npu_cpu is not None) else get(requests, 'huawei.com/npu-cpu'))
+                                npu_core_ = (npu_core if (npu_core is not None) else get(requests, 'huawei.com/npu-core'))
+                                out((
+                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if has_gpu else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')),
+                                    False,
+                                    say('koordinator.sh/gpu ', text(whole(s.pod_sum('koordinator.sh/gpu'))), ' stands beside other GPU keys that do not go with it', (': it means gpu-memory-ratio too, which excludes gpu-memory' if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else '')),
+                                    'koordinator.sh/gpu alone, or gpu-core with one of gpu-memory and gpu-memory-ratio',
+                                    gpu__,
+                                    [((((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')) if (gpu_memory_ is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if (gpu_shared_ is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else (((*other_at, 'resources', 'limits', 'huawei.com/npu-core') if (npu_core is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-core')) if (npu_core_ is not None) else (((*other_at, 'resources', 'limits', 'huawei.com/npu-cpu') if (npu_cpu is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-cpu')) if (npu_cpu_ is not None) else ((*other_at, 'resources', 'limits', 'huawei.com/npu-dvpp') if (npu_dvpp is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-dvpp')))))))), 'another GPU key is asked for here')],
+                                    None,
+                                    [*_wrapped_8f4f47_because(s, True), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                ))
+
+
+def KM104(s: Any, p: Any, out: Any) -> None:
+    """rdma-fpga-whole-devices"""
+    pod_ = s.pod
+    for k_at, k in located(('self',), ('koordinator.sh/rdma', 'koordinator.sh/fpga')):
+        value = s.pod_sum(k)
+        value_number = whole(value)
+        if lt(100, value_number):
+            if lt(0, mod(value_number, 100)):
+                spec = get(pod_, 'spec')
+                for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', k) if (get(each, 'resources', 'limits', k) is not None) else get(each, 'resources', 'requests', k))))]][:1]:
+                    resources = get(who, 'resources')
+                    requests = get(resources, 'requests', k)
+                    limits = get(resources, 'limits', k)
+                    value_ = div(add(value_number, 99), 100)
+                    has_limits = (limits is not None)
+                    value__ = mul(value_, 100)
+                    limits_ = (limits if has_limits else requests)
+                    out((
+                        ((*who_at, 'resources', 'limits', k) if has_limits else (*who_at, 'resources', 'requests', k)),
+                        False,
+                        say(text(k), ' is ', text(value_number), ' in all; above 100 it must be whole devices'),
+                        'up to 100, or a multiple of 100',
+                        limits_,
+                        [],
+                        (say('ask for ', text(k), ' ', text(value__)), False, (('set', ((*who_at, 'resources', 'limits', k) if has_limits else (*who_at, 'resources', 'requests', k)), (value__ if equal(whole(quantity(limits_)), value_number) else None)), )),
+                        [*pod_reads(pod_, k), *pod_reads(pod_, k)],
+                    ))
+
+
+def KM106(s: Any, p: Any, out: Any) -> None:
+    """legal-only-with-webhook"""
+    pod_ = s.pod
+    if s.once(_hooks_f1ad4d):
+        if (not s.once(_wrapped_8f4f47)):
+            if (not (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu')))):
+                if (not s.once(_accepted_1b9a7f)):
+                    if s.once(_hooked_old_1b45bb):
+                        for who_at, who in [*[(c_at, c) for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) and ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None)))]][:1]:
+                            resources = get(who, 'resources')
+                            requests = get(resources, 'requests')
+                            limits = get(resources, 'limits')
+                            gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
+                            gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
+                            gpu_core = get(limits, 'koordinator.sh/gpu-core')
+                            gpu = get(limits, 'koordinator.sh/gpu')
+                            gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
+                            gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
+                            gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
+                            has_gpu = (gpu_ is not None)
+                            gpu_core__ = (gpu_core_ if (gpu_core_ is not None) else (gpu_memory_ratio_ if (gpu_memory_ratio_ is not None) else (gpu_memory if (gpu_memory is not None) else get(requests, 'koordinator.sh/gpu-memory'))))
+                            gpu__ = (gpu_ if has_gpu else gpu_core__)
+                            out((
+                                (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if has_gpu else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))),
+                                False,
+                                "the Pod's GPU keys are no legal set in sum, unless Koordinator's webhook puts koordinator.sh/gpu.shared into each container",
+                                'koordinator.sh/gpu.shared in each container that asks for a share',
+                                gpu__,
+                                [],
+                                None,
+                                [*_hooks_f1ad4d_because(s, True), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *_accepted_1b9a7f_because(s, False), *_hooked_old_1b45bb_because(s, True)],
+                            ))
+
+
+def KM055(s: Any, p: Any, out: Any) -> None:
+    """cards-from-gpu-core"""
+    pod_ = s.pod
+    if s.once(_hooks_f1ad4d):
+        if (not s.once(_wrapped_8f4f47)):
+            if (not (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu')))):
+                if (not s.once(_accepted_1b9a7f)):
+                    if s.once(_hooked_64ef45):
+                        if (not s.once(_hooked_old_1b45bb)):
+                            for who_at, who in [*[(c_at, c) for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) and (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)))]][:1]:
+                                resources = get(who, 'resources')
+                                gpu_core = get(resources, 'requests', 'koordinator.sh/gpu-core')
+                                gpu_core_ = get(resources, 'limits', 'koordinator.sh/gpu-core')
+                                has_gpu_core = (gpu_core_ is not None)
+                                gpu_core__ = (gpu_core_ if has_gpu_core else gpu_core)
+                                gpu_core_number = whole(quantity(gpu_core__))
+                                out((
+                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if has_gpu_core else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')),
+                                    False,
+                                    say('gpu-core ', text(whole(s.pod_sum('koordinator.sh/gpu-core'))), ' in all without gpu.shared is more than 100 percent of one card'),
+                                    say('koordinator.sh/gpu.shared ', (text(div(gpu_core_number, 100)) if (lt(100, gpu_core_number) and equal(mod(gpu_core_number, 100), 0)) else text(1)), ' beside it'),
+                                    gpu_core__,
+                                    [],
+                                    None,
+                                    [*_hooks_f1ad4d_because(s, True), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, True), *_hooked_old_1b45bb_because(s, False)],
+                                ))
+
+
+def KM155(s: Any, p: Any, out: Any) -> None:
+    """cards-from-gpu-core-needs-webhook"""
+    pod_ = s.pod
+    if s.once(_hooks_f1ad4d):
+        if (not s.once(_wrapped_8f4f47)):
+            if (not (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu')))):
+                if (not s.once(_accepted_1b9a7f)):
+                    if s.once(_hooked_64ef45):
+                        if (not s.once(_hooked_old_1b45bb)):
+                            for who_at, who in [*[(c_at, c) for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) and (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)))]][:1]:
+                                resources = get(who, 'resources')
+                                gpu_core = get(resources, 'requests', 'koordinator.sh/gpu-core')
+                                gpu_core_ = get(resources, 'limits', 'koordinator.sh/gpu-core')
+                                has_gpu_core = (gpu_core_ is not None)
+                                gpu_core__ = (gpu_core_ if has_gpu_core else gpu_core)
+                                gpu_core_number = whole(quantity(gpu_core__))
+                                out((
+                                    ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if has_gpu_core else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')),
+                                    False,
+                                    say('gpu-core ', text(whole(s.pod_sum('koordinator.sh/gpu-core'))), " in all without gpu.shared is more than 100 percent of one card, unless Koordinator's webhook puts gpu.shared in"),
+                                    say('koordinator.sh/gpu.shared ', (text(div(gpu_core_number, 100)) if (lt(100, gpu_core_number) and equal(mod(gpu_core_number, 100), 0)) else text(1)), ' beside it'),
+                                    gpu_core__,
+                                    [],
+                                    None,
+                                    [*_hooks_f1ad4d_because(s, True), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, True), *_hooked_old_1b45bb_because(s, False)],
+                                ))
+
+
+def KM107(s: Any, p: Any, out: Any) -> None:
+    """illegal-with-webhook"""
+    pod_ = s.pod
+    if s.once(_hooks_f1ad4d):
+        if s.once(_accepted_1b9a7f):
+            if (not s.once(_hooked_64ef45)):
+                if (not s.once(_hooked_old_1b45bb)):
+                    for who_at, who in [*[(c_at, c) for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) and ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None)))]][:1]:
+                        resources = get(who, 'resources')
+                        requests = get(resources, 'requests')
+                        limits = get(resources, 'limits')
+                        gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
+                        gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
+                        gpu_core = get(limits, 'koordinator.sh/gpu-core')
+                        gpu = get(limits, 'koordinator.sh/gpu')
+                        value = (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp')))
+                        gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
+                        gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
+                        gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
+                        has_gpu = (gpu_ is not None)
+                        gpu_core__ = (gpu_core_ if (gpu_core_ is not None) else (gpu_memory_ratio_ if (gpu_memory_ratio_ is not None) else (gpu_memory if (gpu_memory is not None) else get(requests, 'koordinator.sh/gpu-memory'))))
+                        gpu__ = (gpu_ if has_gpu else gpu_core__)
+                        out((
+                            (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if has_gpu else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))),
+                            False,
+                            say("Koordinator's webhook, which is on by default, puts koordinator.sh/gpu.shared in here, and ", ('with it a full Huawei card is no legal set' if value else 'the Pod is refused on every node')),
+                            say(('a namespace that the webhook skips, or a slice with npu-cpu and gpu-memory' if value else 'no GPU key, or amounts above zero')),
+                            gpu__,
+                            [],
+                            None,
+                            [*_hooks_f1ad4d_because(s, True), *_accepted_1b9a7f_because(s, True), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)],
+                        ))
+
+
+def KM061(s: Any, p: Any, out: Any) -> None:
+    """huawei-set"""
+    pod_ = s.pod
+    template_ = s.template
+    if (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp'))):
+        if (not s.once(_wrapped_8f4f47)):
+            if (not (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu')))):
+                pod_gpu_shared = s.pod_sum('koordinator.sh/gpu.shared')
+                spec = get(pod_, 'spec')
+                schedulerName = get(spec, 'schedulerName')
+                if (((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) or equal((schedulerName if (schedulerName is not None) else get(template_, 'scheduler')), 'koord-scheduler')):
+                    if (not s.once(_accepted_1b9a7f)):
+                        if (not s.once(_hooked_64ef45)):
+                            if (not s.once(_hooked_old_1b45bb)):
+                                for who_at, who in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp')))))]][:1]:
+                                    resources = get(who, 'resources')
+                                    requests = get(resources, 'requests')
+                                    limits = get(resources, 'limits')
+                                    npu_dvpp = get(limits, 'huawei.com/npu-dvpp')
+                                    npu_cpu = get(limits, 'huawei.com/npu-cpu')
+                                    npu_core = get(limits, 'huawei.com/npu-core')
+                                    npu_cpu_ = (npu_cpu if (npu_cpu is not None) else get(requests, 'huawei.com/npu-cpu'))
+                                    npu_core_ = (npu_core if (npu_core is not None) else get(requests, 'huawei.com/npu-core'))
+                                    has_npu_core = (npu_core_ is not None)
+                                    npu_cpu__ = (npu_cpu_ if (npu_cpu_ is not None) else (npu_dvpp if (npu_dvpp is not None) else get(requests, 'huawei.com/npu-dvpp')))
+                                    npu_core__ = (npu_core_ if has_npu_core else npu_cpu__)
+                                    out((
+                                        (((*who_at, 'resources', 'limits', 'huawei.com/npu-core') if (npu_core is not None) else (*who_at, 'resources', 'requests', 'huawei.com/npu-core')) if has_npu_core else (((*who_at, 'resources', 'limits', 'huawei.com/npu-cpu') if (npu_cpu is not None) else (*who_at, 'resources', 'requests', 'huawei.com/npu-cpu')) if (npu_cpu_ is not None) else ((*who_at, 'resources', 'limits', 'huawei.com/npu-dvpp') if (npu_dvpp is not None) else (*who_at, 'resources', 'requests', 'huawei.com/npu-dvpp')))),
+                                        False,
+                                        say(('a Huawei slice is part of one card, and gpu.shared is above 1' if lt(1, whole(pod_gpu_shared)) else 'the Huawei keys of this Pod are no set that koord-scheduler knows')),
+                                        'npu-core with gpu-memory-ratio (full cards), or npu-core, npu-cpu and gpu-memory with gpu.shared 1 and perhaps npu-dvpp up to 100 (a slice)',
+                                        npu_core__,
+                                        [],
+                                        None,
+                                        [*(pod_reads(pod_, 'huawei.com/npu-core') if lt(0, s.pod_sum('huawei.com/npu-core')) else (pod_reads(pod_, 'huawei.com/npu-cpu') if lt(0, s.pod_sum('huawei.com/npu-cpu')) else pod_reads(pod_, 'huawei.com/npu-dvpp'))), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *((pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (pod_gpu_shared is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else ([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                    ))
 
 
 def KM032(s: Any, p: Any, out: Any) -> None:
@@ -16,14 +787,15 @@ def KM032(s: Any, p: Any, out: Any) -> None:
     for device_at, device in located((*('self',), 'spec', 'devices'), get(self_, 'spec', 'devices')):
         for condition_at, condition in located((*device_at, 'conditions'), get(device, 'conditions')):
             lastTransitionTime = get(condition, 'lastTransitionTime')
-            if ((lastTransitionTime is not None) and (not matches(lastTransitionTime, '[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])'))):
-                out((
-                    (*condition_at, 'lastTransitionTime'),
-                    False,
-                    say('lastTransitionTime is ', text(lastTransitionTime), ', which is not what it must be'),
-                    'an RFC 3339 time such as 2025-03-15T10:00:00Z',
-                    lastTransitionTime,
-                    [],
-                    None,
-                    [*[lastTransitionTime], *[lastTransitionTime]],
-                ))
+            if (lastTransitionTime is not None):
+                if (not matches(lastTransitionTime, '[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])')):
+                    out((
+                        (*condition_at, 'lastTransitionTime'),
+                        False,
+                        say('lastTransitionTime is ', text(lastTransitionTime), ', which is not what it must be'),
+                        'an RFC 3339 time such as 2025-03-15T10:00:00Z',
+                        lastTransitionTime,
+                        [],
+                        None,
+                        [*[lastTransitionTime], *[lastTransitionTime]],
+                    ))

@@ -2,28 +2,1317 @@
 
 from typing import Any
 
-from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
-    version, whole,
+    add, div, equal, get, integer, is_type, items, le, located, lower, lt, matches, member, nearest, quantity, say,
+    size, split, text, total, whole,
 )
+
+
+def _asks_cards_03f775(s: Any) -> Any:
+    """asks_cards"""
+    pod_ = s.pod
+    spec = get(pod_, 'spec')
+    return any(any((matches(q_at[-1], '(nvidia\\.com/(gpu(\\.shared)?|mig-.+)|(amd|dcu|metax-tech)\\.com/gpu|metax-tech\\.com/(sgpu|vcore|vmemory)|aliyun\\.com/(ppu|gpu-mem|gpu-core.*)|koordinator\\.sh/gpu.*|tke\\.cloud\\.tencent\\.com/qgpu-.+|tencent\\.com/vcuda-.+|volcano\\.sh/v?gpu-.+|nvidia\\.com/gpu(mem|cores|mem-percentage)|elasticgpu\\.(com|io)/.+|huawei\\.com/.+|cambricon\\.com/.+|hygon\\.com/.+|iluvatar\\.ai/.+|mthreads\\.com/.+|enflame\\.com/.+|gpu\\.intel\\.com/.+)') and lt(0, quantity(q))) for q_at, q in [*located((*c_at, 'resources', 'limits'), get(c, 'resources', 'limits')), *located((*c_at, 'resources', 'requests'), get(c, 'resources', 'requests'))]) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))])
+
+
+def _asks_cards_03f775_because(s: Any, truth: bool) -> Any:
+    """asks_cards"""
+    pod_ = s.pod
+    return [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(pod_, 'spec', 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers'))] if any((matches(q_at[-1], '(nvidia\\.com/(gpu(\\.shared)?|mig-.+)|(amd|dcu|metax-tech)\\.com/gpu|metax-tech\\.com/(sgpu|vcore|vmemory)|aliyun\\.com/(ppu|gpu-mem|gpu-core.*)|koordinator\\.sh/gpu.*|tke\\.cloud\\.tencent\\.com/qgpu-.+|tencent\\.com/vcuda-.+|volcano\\.sh/v?gpu-.+|nvidia\\.com/gpu(mem|cores|mem-percentage)|elasticgpu\\.(com|io)/.+|huawei\\.com/.+|cambricon\\.com/.+|hygon\\.com/.+|iluvatar\\.ai/.+|mthreads\\.com/.+|enflame\\.com/.+|gpu\\.intel\\.com/.+)') and lt(0, quantity(q))) for q_at, q in [*located((*c_at, 'resources', 'limits'), get(c, 'resources', 'limits')), *located((*c_at, 'resources', 'requests'), get(c, 'resources', 'requests'))]) for because_ in [*[get(c, 'resources', 'requests')], *[because_ for q_at, q in [*located((*c_at, 'resources', 'limits'), get(c, 'resources', 'limits')), *located((*c_at, 'resources', 'requests'), get(c, 'resources', 'requests'))] if (matches(q_at[-1], '(nvidia\\.com/(gpu(\\.shared)?|mig-.+)|(amd|dcu|metax-tech)\\.com/gpu|metax-tech\\.com/(sgpu|vcore|vmemory)|aliyun\\.com/(ppu|gpu-mem|gpu-core.*)|koordinator\\.sh/gpu.*|tke\\.cloud\\.tencent\\.com/qgpu-.+|tencent\\.com/vcuda-.+|volcano\\.sh/v?gpu-.+|nvidia\\.com/gpu(mem|cores|mem-percentage)|elasticgpu\\.(com|io)/.+|huawei\\.com/.+|cambricon\\.com/.+|hygon\\.com/.+|iluvatar\\.ai/.+|mthreads\\.com/.+|enflame\\.com/.+|gpu\\.intel\\.com/.+)') and lt(0, quantity(q))) for because_ in [q]]]]] if truth else [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(pod_, 'spec', 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers'))] for because_ in [*[get(c, 'resources', 'requests')], *[because_ for q_at, q in [*located((*c_at, 'resources', 'limits'), get(c, 'resources', 'limits')), *located((*c_at, 'resources', 'requests'), get(c, 'resources', 'requests'))] for because_ in ([] if not matches(q_at[-1], '(nvidia\\.com/(gpu(\\.shared)?|mig-.+)|(amd|dcu|metax-tech)\\.com/gpu|metax-tech\\.com/(sgpu|vcore|vmemory)|aliyun\\.com/(ppu|gpu-mem|gpu-core.*)|koordinator\\.sh/gpu.*|tke\\.cloud\\.tencent\\.com/qgpu-.+|tencent\\.com/vcuda-.+|volcano\\.sh/v?gpu-.+|nvidia\\.com/gpu(mem|cores|mem-percentage)|elasticgpu\\.(com|io)/.+|huawei\\.com/.+|cambricon\\.com/.+|hygon\\.com/.+|iluvatar\\.ai/.+|mthreads\\.com/.+|enflame\\.com/.+|gpu\\.intel\\.com/.+)') else [q])]]], *[None]]
+
+
+
+def PL078(s: Any, p: Any, out: Any) -> None:
+    """task-not-bound-to-usage"""
+    object_ = s.object
+    pod_ = s.pod
+    template_ = s.template
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        tolerations = get(spec, 'tolerations')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        preferredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')
+        value_ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(tolerations)))]
+        value__ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(preferredDuringSchedulingIgnoredDuringExecution)))]
+        value___ = (any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), 'hybrid')) for t in items(tolerations)) or any(any((matches(get(r, 'key'), p['usagePattern']) and member('hybrid', get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(preferredDuringSchedulingIgnoredDuringExecution)))
+        value____ = [u for u in items(('training', 'inference', 'hybrid')) if (member(u, value_) or member(u, value__) or (equal(u, 'hybrid') and value___))]
+        if lt(0, size(value____)):
+            value = [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]
+            requiredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution')
+            nodeSelectorTerms = get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')
+            if (not (lt(0, size(value)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))):
+                kind = get(template_, 'kind')
+                labels = get(pod_, 'metadata', 'labels')
+                name = get(object_, 'metadata', 'name')
+                value_____ = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+                value______ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+                value_______ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+                value________ = get(value_, 0)
+                value_________ = equal(size(value_), 1)
+                value__________ = get(value__, 0)
+                value___________ = equal(size(value__), 1)
+                value____________ = [u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, value) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] if (not equal(u, 'hybrid'))]
+                reads_1 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in [*[get(t, 'key')], *[*[get(t, 'value')], *[u]]]]]]]
+                reads_2 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[preferredDuringSchedulingIgnoredDuringExecution], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                reads_3 = [*[preferredDuringSchedulingIgnoredDuringExecution], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'values')]]]]]]
+                reads_4 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[u], *reads_1], *[*[u], *reads_2], *[*[u], *[*[*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in [*[get(t, 'key')], *[get(t, 'value')]]]], *reads_3]]]]
+                out((
+                    (*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'),
+                    False,
+                    say('no required node affinity ties this Pod to nodes of a usage: it names ', text(value____), ' only in tolerations or preferences'),
+                    say('required node affinity on the usage key, operator In, values [', ('inference' if (equal(value_____, 'inference') and value_______ and (not value______)) else ('training' if (equal(value_____, 'training') and value______ and (not value_______)) else (text(value__________) if (value___________ and value_________ and equal(value__________, value________)) else (text(get(value____________, 0)) if equal(size(value____________), 1) else (text(value__________) if value___________ else (text(value________) if value_________ else text(value_____))))))), ', hybrid]'),
+                    None,
+                    [],
+                    ('add the usage key to requiredDuringSchedulingIgnoredDuringExecution', False, ()),
+                    [*[*[get(object_, 'kind')], *reads_4], *[*[get(spec, 'nodeSelector')], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [get(r, 'key')]]]], *[None]]]],
+                ))
+
+
+def PL101(s: Any, p: Any, out: Any) -> None:
+    """affinity-term-without-usage"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        if equal(size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]), 0):
+            requiredDuringSchedulingIgnoredDuringExecution = get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution')
+            nodeSelectorTerms = get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')
+            if any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)):
+                for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms):
+                    if equal(size(get(term, 'matchFields')), 0):
+                        matchExpressions = get(term, 'matchExpressions')
+                        if lt(0, size(matchExpressions)):
+                            if (not any(matches(get(x, 'key'), p['usagePattern']) for x in items(matchExpressions))):
+                                out((
+                                    term_at,
+                                    False,
+                                    'this node selector term does not name the usage key, and one matching term is enough',
+                                    'the usage key in every term, as in the others',
+                                    term,
+                                    [],
+                                    ('repeat the expression on the usage key in this term', False, ()),
+                                    [*[*[get(object_, 'kind')], *[get(spec, 'nodeSelector')], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]], *[get(term, 'matchFields')], *[matchExpressions]], *[*[matchExpressions], *[because_ for x_at, x in located((*term_at, 'matchExpressions'), matchExpressions) for because_ in [get(x, 'key')]]]],
+                                ))
 
 
 def PL079(s: Any, p: Any, out: Any) -> None:
     """usage-value-unknown"""
+    object_ = s.object
     pod_ = s.pod
-    for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
-        for rule_at, rule in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')):
-            for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
-                if (matches(get(rule, 'key'), p['usagePattern']) and ((value is not None) and (not member(value, ('training', 'inference', 'hybrid'))))):
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        nodeAffinity = get(pod_, 'spec', 'affinity', 'nodeAffinity')
+        for term_at, term in [*located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')), *[((*w_at, 'preference'), get(w, 'preference')) for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))]]:
+            for rule_at, rule in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')):
+                if matches(get(rule, 'key'), p['usagePattern']):
+                    for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
+                        if (value is not None):
+                            if (not member(value, ('training', 'inference', 'hybrid'))):
+                                value_ = nearest(value, ('training', 'inference', 'hybrid'))
+                                out((
+                                    value_at,
+                                    False,
+                                    say('usage ', text(value), ' is one that no node has'),
+                                    say('one of ', text(('training', 'inference', 'hybrid'))),
+                                    value,
+                                    [],
+                                    (say('write ', text(value_)), False, (('set', value_at, value_), )),
+                                    [*[*[get(object_, 'kind')], *[get(rule, 'key')]], *[*[value], *[value]]],
+                                ))
+
+
+def PL103(s: Any, p: Any, out: Any) -> None:
+    """tolerated-usage-unknown"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        for toleration_at, toleration in located((*('pod',), 'spec', 'tolerations'), get(pod_, 'spec', 'tolerations')):
+            if matches(get(toleration, 'key'), p['usagePattern']):
+                if (not equal(get(toleration, 'operator'), 'Exists')):
+                    value = get(toleration, 'value')
+                    if (not equal(value, '')):
+                        if (value is not None):
+                            if (not member(value, ('training', 'inference', 'hybrid'))):
+                                value_ = nearest(value, ('training', 'inference', 'hybrid'))
+                                out((
+                                    (*toleration_at, 'value'),
+                                    False,
+                                    say('the toleration is of usage ', text(value), ', which no taint has'),
+                                    say('one of ', text(('training', 'inference', 'hybrid'))),
+                                    value,
+                                    [],
+                                    (say('write ', text(value_)), False, (('set', (*toleration_at, 'value'), value_), )),
+                                    [*[*[get(object_, 'kind')], *[get(toleration, 'key')], *[get(toleration, 'operator')], *[value]], *[*[value], *[value]]],
+                                ))
+
+
+def PL104(s: Any, p: Any, out: Any) -> None:
+    """selected-usage-unknown"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        for value_at, value in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(pod_, 'spec', 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]:
+            if (value is not None):
+                if (not member(value, ('training', 'inference', 'hybrid'))):
+                    value_ = nearest(value, ('training', 'inference', 'hybrid'))
                     out((
                         value_at,
                         False,
-                        say('value is ', text(value), ', which is none of the values it can have'),
+                        say('the node selector wants usage ', text(value), ', which no node has'),
                         say('one of ', text(('training', 'inference', 'hybrid'))),
                         value,
                         [],
-                        (say('write value as ', text(nearest(value, ('training', 'inference', 'hybrid')))), False, (('set', value_at, nearest(value, ('training', 'inference', 'hybrid'))), )),
-                        [*[get(rule, 'key')], *[*[value], *[value]]],
+                        (say('write ', text(value_)), False, (('set', value_at, value_), )),
+                        [*[get(object_, 'kind')], *[*[value], *[value]]],
+                    ))
+
+
+def PL080(s: Any, p: Any, out: Any) -> None:
+    """inference-on-training-nodes"""
+    object_ = s.object
+    template_ = s.template
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        kind = get(template_, 'kind')
+        spec = get(pod_, 'spec')
+        labels = get(pod_, 'metadata', 'labels')
+        name = get(object_, 'metadata', 'name')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        requiredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution')
+        nodeSelectorTerms = get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')
+        value_ = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+        value__ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+        value___ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+        value____ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(get(spec, 'tolerations'))))]
+        value_____ = get(value____, 0)
+        value______ = equal(size(value____), 1)
+        value_______ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))))]
+        value________ = get(value_______, 0)
+        value_________ = equal(size(value_______), 1)
+        value__________ = [u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] if (not equal(u, 'hybrid'))]
+        if equal(('inference' if (equal(value_, 'inference') and value___ and (not value__)) else ('training' if (equal(value_, 'training') and value__ and (not value___)) else (value________ if (value_________ and value______ and equal(value________, value_____)) else (get(value__________, 0) if equal(size(value__________), 1) else (value________ if value_________ else (value_____ if value______ else value_)))))), 'inference'):
+            for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms):
+                for rule_at, rule in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')):
+                    if matches(get(rule, 'key'), p['usagePattern']):
+                        if equal(get(rule, 'operator'), 'In'):
+                            for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
+                                if equal(value, 'training'):
+                                    reads_1 = ([] if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else [kind])
+                                    reads_2 = ([] if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else [*[kind], *reads_1])
+                                    reads_3 = [*reads_2, *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]], *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]]]
+                                    reads_4 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                                    reads_5 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[get(spec, 'tolerations')], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(spec, 'tolerations')) for because_ in [*[get(t, 'key')], *[*[get(t, 'value')], *[u]]]]]]]
+                                    reads_6 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[u], *[get(spec, 'nodeSelector')]], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                                    reads_7 = [*reads_6, *[because_ for u_at, u in [(u_at, u) for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) if (member(u, [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] for because_ in [u]]]
+                                    reads_8 = ([value________] if (value_________ and value______ and equal(value________, value_____)) else [*[*reads_4, *reads_5, *[*[value________], *[value_____]]], *([get(value__________, 0)] if equal(size(value__________), 1) else [*reads_7, *([value________] if value_________ else [*reads_4, *([value_____] if value______ else [*reads_5, *reads_2])])])])
+                                    out((
+                                        value_at,
+                                        False,
+                                        'an inference task admits training nodes',
+                                        '[inference, hybrid]',
+                                        value,
+                                        [],
+                                        ('take training out of the values; hybrid nodes take the overflow', False, ()),
+                                        [*[*[get(object_, 'kind')], *[get(rule, 'key')], *[get(rule, 'operator')], *([] if (equal(value_, 'inference') and value___ and (not value__)) else [*reads_3, *([] if (equal(value_, 'training') and value__ and (not value___)) else [*reads_3, *reads_8])])], *[value]],
+                                    ))
+
+
+def PL120(s: Any, p: Any, out: Any) -> None:
+    """inference-selects-training-nodes"""
+    object_ = s.object
+    template_ = s.template
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        kind = get(template_, 'kind')
+        spec = get(pod_, 'spec')
+        nodeSelector = get(spec, 'nodeSelector')
+        labels = get(pod_, 'metadata', 'labels')
+        name = get(object_, 'metadata', 'name')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        value_ = [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), nodeSelector) if matches(n_at[-1], p['usagePattern'])]
+        value__ = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+        value___ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+        value____ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+        value_____ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(get(spec, 'tolerations'))))]
+        value______ = get(value_____, 0)
+        value_______ = equal(size(value_____), 1)
+        value________ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))))]
+        value_________ = get(value________, 0)
+        value__________ = equal(size(value________), 1)
+        value___________ = [u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, value_) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not equal(u, 'hybrid'))]
+        if equal(('inference' if (equal(value__, 'inference') and value____ and (not value___)) else ('training' if (equal(value__, 'training') and value___ and (not value____)) else (value_________ if (value__________ and value_______ and equal(value_________, value______)) else (get(value___________, 0) if equal(size(value___________), 1) else (value_________ if value__________ else (value______ if value_______ else value__)))))), 'inference'):
+            for value_at, value in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), nodeSelector) if matches(n_at[-1], p['usagePattern'])]:
+                if equal(value, 'training'):
+                    reads_1 = ([] if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else [kind])
+                    reads_2 = ([] if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else [*[kind], *reads_1])
+                    reads_3 = [*reads_2, *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]], *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]]]
+                    reads_4 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                    reads_5 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[get(spec, 'tolerations')], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(spec, 'tolerations')) for because_ in [*[get(t, 'key')], *[*[get(t, 'value')], *[u]]]]]]]
+                    reads_6 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[u], *[nodeSelector]], *[*[get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                    reads_7 = [*reads_6, *[because_ for u_at, u in [(u_at, u) for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) if (member(u, value_) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] for because_ in [u]]]
+                    reads_8 = ([value_________] if (value__________ and value_______ and equal(value_________, value______)) else [*[*reads_4, *reads_5, *[*[value_________], *[value______]]], *([get(value___________, 0)] if equal(size(value___________), 1) else [*reads_7, *([value_________] if value__________ else [*reads_4, *([value______] if value_______ else [*reads_5, *reads_2])])])])
+                    out((
+                        value_at,
+                        False,
+                        'an inference task selects training nodes',
+                        'required node affinity on the usage key, In [inference, hybrid]',
+                        value,
+                        [],
+                        ('replace the node selector by required node affinity with inference and hybrid', False, ()),
+                        [*[*[get(object_, 'kind')], *([] if (equal(value__, 'inference') and value____ and (not value___)) else [*reads_3, *([] if (equal(value__, 'training') and value___ and (not value____)) else [*reads_3, *reads_8])])], *[value]],
+                    ))
+
+
+def PL081(s: Any, p: Any, out: Any) -> None:
+    """training-on-inference-nodes"""
+    object_ = s.object
+    template_ = s.template
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        kind = get(template_, 'kind')
+        spec = get(pod_, 'spec')
+        labels = get(pod_, 'metadata', 'labels')
+        name = get(object_, 'metadata', 'name')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        requiredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution')
+        nodeSelectorTerms = get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')
+        value_ = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+        value__ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+        value___ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+        value____ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(get(spec, 'tolerations'))))]
+        value_____ = get(value____, 0)
+        value______ = equal(size(value____), 1)
+        value_______ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))))]
+        value________ = get(value_______, 0)
+        value_________ = equal(size(value_______), 1)
+        value__________ = [u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] if (not equal(u, 'hybrid'))]
+        value___________ = size(value__________)
+        value____________ = (equal(value_, 'inference') and value___ and (not value__))
+        value_____________ = ('training' if (equal(value_, 'training') and value__ and (not value___)) else (value________ if (value_________ and value______ and equal(value________, value_____)) else (get(value__________, 0) if equal(value___________, 1) else (value________ if value_________ else (value_____ if value______ else value_)))))
+        value______________ = ('inference' if value____________ else value_____________)
+        value_______________ = equal(value______________, 'training')
+        if (value_______________ or ((not member(value______________, ('training', 'inference', 'hybrid'))) and equal(value___________, 2))):
+            for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms):
+                for rule_at, rule in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')):
+                    if matches(get(rule, 'key'), p['usagePattern']):
+                        if equal(get(rule, 'operator'), 'In'):
+                            for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
+                                if equal(value, 'inference'):
+                                    reads_1 = ([] if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else [kind])
+                                    reads_2 = ([] if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else [*[kind], *reads_1])
+                                    reads_3 = [*reads_2, *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]], *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]]]
+                                    reads_4 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                                    reads_5 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[get(spec, 'tolerations')], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(spec, 'tolerations')) for because_ in [*[get(t, 'key')], *[*[get(t, 'value')], *[u]]]]]]]
+                                    reads_6 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[u], *[get(spec, 'nodeSelector')]], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                                    reads_7 = [*reads_6, *[because_ for u_at, u in [(u_at, u) for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) if (member(u, [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] for because_ in [u]]]
+                                    reads_8 = ([value________] if (value_________ and value______ and equal(value________, value_____)) else [*[*reads_4, *reads_5, *[*[value________], *[value_____]]], *([get(value__________, 0)] if equal(value___________, 1) else [*reads_7, *([value________] if value_________ else [*reads_4, *([value_____] if value______ else [*reads_5, *reads_2])])])])
+                                    out((
+                                        value_at,
+                                        False,
+                                        say('a ', ('training task admits inference nodes' if value_______________ else 'task admits training and inference nodes alike')),
+                                        say('[', text(value______________), ', hybrid]'),
+                                        value,
+                                        [],
+                                        ('keep one of training and inference, and hybrid for the overflow', False, ()),
+                                        [*[*[get(object_, 'kind')], *[get(rule, 'key')], *[get(rule, 'operator')], *(([] if value____________ else [*reads_3, *([] if (equal(value_, 'training') and value__ and (not value___)) else [*reads_3, *reads_8])]) if value_______________ else [*([] if value____________ else [*reads_3, *([] if (equal(value_, 'training') and value__ and (not value___)) else [*reads_3, *reads_8])]), *reads_7])], *[value]],
+                                    ))
+
+
+def PL102(s: Any, p: Any, out: Any) -> None:
+    """usage-operator-too-wide"""
+    object_ = s.object
+    pod_ = s.pod
+    template_ = s.template
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        requiredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution')
+        nodeSelectorTerms = get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')
+        for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms):
+            for rule_at, rule in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')):
+                if matches(get(rule, 'key'), p['usagePattern']):
+                    operator = get(rule, 'operator')
+                    if member(operator, ('Exists', 'NotIn')):
+                        kind = get(template_, 'kind')
+                        labels = get(pod_, 'metadata', 'labels')
+                        name = get(object_, 'metadata', 'name')
+                        value = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+                        value_ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+                        value__ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+                        value___ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(get(spec, 'tolerations'))))]
+                        value____ = get(value___, 0)
+                        value_____ = equal(size(value___), 1)
+                        value______ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))))]
+                        value_______ = get(value______, 0)
+                        value________ = equal(size(value______), 1)
+                        value_________ = [u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] if (not equal(u, 'hybrid'))]
+                        out((
+                            (*rule_at, 'operator'),
+                            False,
+                            say(text(operator), ' on the usage admits ', ('nodes of every usage' if equal(operator, 'Exists') else 'nodes of no usage too')),
+                            say('operator In with the values [', ('inference' if (equal(value, 'inference') and value__ and (not value_)) else ('training' if (equal(value, 'training') and value_ and (not value__)) else (text(value_______) if (value________ and value_____ and equal(value_______, value____)) else (text(get(value_________, 0)) if equal(size(value_________), 1) else (text(value_______) if value________ else (text(value____) if value_____ else text(value))))))), ', hybrid]'),
+                            operator,
+                            [],
+                            ('name the usages that are wanted by In', False, ()),
+                            [*[*[get(object_, 'kind')], *[get(rule, 'key')]], *[operator]],
+                        ))
+
+
+def PL082(s: Any, p: Any, out: Any) -> None:
+    """hybrid-not-admitted"""
+    object_ = s.object
+    pod_ = s.pod
+    template_ = s.template
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        value = [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]
+        if all(member(n, ('training', 'inference', 'hybrid')) for n in value):
+            nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+            requiredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution')
+            nodeSelectorTerms = get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')
+            if all(all(((not matches(get(r, 'key'), p['usagePattern'])) or (member(get(r, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all(member(v, ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)):
+                if equal(size(value), 0):
+                    if (not member('hybrid', [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in value) and ((not (nodeSelectorTerms is not None)) or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((not matches(get(r, 'key'), p['usagePattern'])) or equal(get(r, 'operator'), 'Exists') or (equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) or (equal(get(r, 'operator'), 'NotIn') and (not member(u, get(r, 'values'))))) for r in items(get(t, 'matchExpressions')))) for t in items(nodeSelectorTerms))))])):
+                        for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms):
+                            for rule_at, rule in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')):
+                                if matches(get(rule, 'key'), p['usagePattern']):
+                                    if equal(get(rule, 'operator'), 'In'):
+                                        values = get(rule, 'values')
+                                        if lt(0, size(values)):
+                                            kind = get(template_, 'kind')
+                                            labels = get(pod_, 'metadata', 'labels')
+                                            name = get(object_, 'metadata', 'name')
+                                            value_ = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+                                            value__ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+                                            value___ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+                                            value____ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(get(spec, 'tolerations'))))]
+                                            value_____ = get(value____, 0)
+                                            value______ = equal(size(value____), 1)
+                                            value_______ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))))]
+                                            value________ = get(value_______, 0)
+                                            value_________ = equal(size(value_______), 1)
+                                            value__________ = [u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, value) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] if (not equal(u, 'hybrid'))]
+                                            reads_1 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[get(spec, 'nodeSelector')], *[because_ for n_at, n in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])] for because_ in [*[n], *[u]]]], *[*[nodeSelectorTerms], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[*[get(t, 'matchExpressions')], *[get(t, 'matchFields')]], *[*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[get(r, 'operator')], *[*[u], *[get(r, 'values')]]], *[*[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]]]]
+                                            out((
+                                                (*rule_at, 'values'),
+                                                False,
+                                                say('the required usages ', text(values), ' leave out hybrid'),
+                                                say('[', ('inference' if (equal(value_, 'inference') and value___ and (not value__)) else ('training' if (equal(value_, 'training') and value__ and (not value___)) else (text(value________) if (value_________ and value______ and equal(value________, value_____)) else (text(get(value__________, 0)) if equal(size(value__________), 1) else (text(value________) if value_________ else (text(value_____) if value______ else text(value_))))))), ', hybrid]'),
+                                                values,
+                                                [],
+                                                ('add hybrid to the values, and tolerate its taint', False, ()),
+                                                [*[*[get(object_, 'kind')], *[get(rule, 'key')], *[get(rule, 'operator')], *[values], *[*[*[get(spec, 'nodeSelector')], *[because_ for n_at, n in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])] for because_ in [n]], *[None]], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in ([get(r, 'key')] if (not matches(get(r, 'key'), p['usagePattern'])) else [*[get(r, 'operator')], *[*[get(r, 'values')], *[because_ for v_at, v in located((*r_at, 'values'), get(r, 'values')) for because_ in [v]]]])]]], *[None]]], *[get(spec, 'nodeSelector')]], *reads_1],
+                                            ))
+
+
+def PL105(s: Any, p: Any, out: Any) -> None:
+    """own-usage-not-admitted"""
+    object_ = s.object
+    pod_ = s.pod
+    template_ = s.template
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        value = [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]
+        if all(member(n, ('training', 'inference', 'hybrid')) for n in value):
+            nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+            requiredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution')
+            nodeSelectorTerms = get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')
+            if all(all(((not matches(get(r, 'key'), p['usagePattern'])) or (member(get(r, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all(member(v, ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)):
+                if equal(size(value), 0):
+                    if all(equal(u, 'hybrid') for u in [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in value) and ((not (nodeSelectorTerms is not None)) or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((not matches(get(r, 'key'), p['usagePattern'])) or equal(get(r, 'operator'), 'Exists') or (equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) or (equal(get(r, 'operator'), 'NotIn') and (not member(u, get(r, 'values'))))) for r in items(get(t, 'matchExpressions')))) for t in items(nodeSelectorTerms))))]):
+                        for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms):
+                            for rule_at, rule in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')):
+                                if matches(get(rule, 'key'), p['usagePattern']):
+                                    if equal(get(rule, 'operator'), 'In'):
+                                        values = get(rule, 'values')
+                                        if member('hybrid', values):
+                                            kind = get(template_, 'kind')
+                                            labels = get(pod_, 'metadata', 'labels')
+                                            name = get(object_, 'metadata', 'name')
+                                            value_ = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+                                            value__ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+                                            value___ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+                                            value____ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(get(spec, 'tolerations'))))]
+                                            value_____ = get(value____, 0)
+                                            value______ = equal(size(value____), 1)
+                                            value_______ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))))]
+                                            value________ = get(value_______, 0)
+                                            value_________ = equal(size(value_______), 1)
+                                            value__________ = [u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, value) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] if (not equal(u, 'hybrid'))]
+                                            reads_1 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[get(spec, 'nodeSelector')], *[because_ for n_at, n in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])] for because_ in [*[n], *[u]]]], *[*[nodeSelectorTerms], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[*[get(t, 'matchExpressions')], *[get(t, 'matchFields')]], *[*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[get(r, 'operator')], *[*[u], *[get(r, 'values')]]], *[*[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]]]]
+                                            out((
+                                                (*rule_at, 'values'),
+                                                False,
+                                                'the only required usage is hybrid; the own usage of the task is missing',
+                                                say('[', ('inference' if (equal(value_, 'inference') and value___ and (not value__)) else ('training' if (equal(value_, 'training') and value__ and (not value___)) else (text(value________) if (value_________ and value______ and equal(value________, value_____)) else (text(get(value__________, 0)) if equal(size(value__________), 1) else (text(value________) if value_________ else (text(value_____) if value______ else text(value_))))))), ', hybrid]'),
+                                                values,
+                                                [],
+                                                ('add the own usage of the task to the values', False, ()),
+                                                [*[*[get(object_, 'kind')], *[get(rule, 'key')], *[get(rule, 'operator')], *[values], *[*[*[get(spec, 'nodeSelector')], *[because_ for n_at, n in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])] for because_ in [n]], *[None]], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in ([get(r, 'key')] if (not matches(get(r, 'key'), p['usagePattern'])) else [*[get(r, 'operator')], *[*[get(r, 'values')], *[because_ for v_at, v in located((*r_at, 'values'), get(r, 'values')) for because_ in [v]]]])]]], *[None]]], *[get(spec, 'nodeSelector')]], *[*reads_1, *[because_ for u_at, u in [(u_at, u) for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in value) and ((not (nodeSelectorTerms is not None)) or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((not matches(get(r, 'key'), p['usagePattern'])) or equal(get(r, 'operator'), 'Exists') or (equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) or (equal(get(r, 'operator'), 'NotIn') and (not member(u, get(r, 'values'))))) for r in items(get(t, 'matchExpressions')))) for t in items(nodeSelectorTerms))))] for because_ in [u]]]],
+                                            ))
+
+
+def PL118(s: Any, p: Any, out: Any) -> None:
+    """usage-by-node-selector"""
+    object_ = s.object
+    pod_ = s.pod
+    template_ = s.template
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        nodeSelector = get(spec, 'nodeSelector')
+        value_ = [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), nodeSelector) if matches(n_at[-1], p['usagePattern'])]
+        if lt(0, size(value_)):
+            for value_at, value in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), nodeSelector) if matches(n_at[-1], p['usagePattern'])]:
+                if member(value, ('training', 'inference', 'hybrid')):
+                    kind = get(template_, 'kind')
+                    labels = get(pod_, 'metadata', 'labels')
+                    name = get(object_, 'metadata', 'name')
+                    nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+                    value__ = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+                    value___ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+                    value____ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+                    value_____ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(get(spec, 'tolerations'))))]
+                    value______ = get(value_____, 0)
+                    value_______ = equal(size(value_____), 1)
+                    value________ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))))]
+                    value_________ = get(value________, 0)
+                    value__________ = equal(size(value________), 1)
+                    value___________ = [u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, value_) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not equal(u, 'hybrid'))]
+                    out((
+                        value_at,
+                        False,
+                        say('a node selector holds the Pod on ', text(value), ' nodes alone'),
+                        say('required node affinity with the values [', (('inference' if (equal(value__, 'inference') and value____ and (not value___)) else ('training' if (equal(value__, 'training') and value___ and (not value____)) else (text(value_________) if (value__________ and value_______ and equal(value_________, value______)) else (text(get(value___________, 0)) if equal(size(value___________), 1) else (text(value_________) if value__________ else (text(value______) if value_______ else text(value__))))))) if equal(value, 'hybrid') else text(value)), ', hybrid] instead of a node selector'),
+                        value,
+                        [],
+                        ('move the usage from nodeSelector to required node affinity with both values', False, ()),
+                        [*[*[get(object_, 'kind')], *[value]], *[nodeSelector]],
+                    ))
+
+
+def PL083(s: Any, p: Any, out: Any) -> None:
+    """own-usage-not-tolerated"""
+    object_ = s.object
+    pod_ = s.pod
+    template_ = s.template
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        requiredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution')
+        nodeSelectorTerms = get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')
+        for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms):
+            for rule_at, rule in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')):
+                key = get(rule, 'key')
+                if matches(key, p['usagePattern']):
+                    if equal(get(rule, 'operator'), 'In'):
+                        for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
+                            if member(value, ('training', 'inference', 'hybrid')):
+                                if (not equal(value, 'hybrid')):
+                                    kind = get(template_, 'kind')
+                                    tolerations = get(spec, 'tolerations')
+                                    labels = get(pod_, 'metadata', 'labels')
+                                    name = get(object_, 'metadata', 'name')
+                                    value_ = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+                                    value__ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+                                    value___ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+                                    value____ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(tolerations)))]
+                                    value_____ = get(value____, 0)
+                                    value______ = equal(size(value____), 1)
+                                    value_______ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))))]
+                                    value________ = get(value_______, 0)
+                                    value_________ = equal(size(value_______), 1)
+                                    value__________ = [u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] if (not equal(u, 'hybrid'))]
+                                    value___________ = ('inference' if (equal(value_, 'inference') and value___ and (not value__)) else ('training' if (equal(value_, 'training') and value__ and (not value___)) else (value________ if (value_________ and value______ and equal(value________, value_____)) else (get(value__________, 0) if equal(size(value__________), 1) else (value________ if value_________ else (value_____ if value______ else value_))))))
+                                    if (equal(value, value___________) or (not member(value___________, ('training', 'inference', 'hybrid')))):
+                                        if (not any(((matches(get(t, 'key'), '[^/]+/node\\.usage') and (not equal(get(t, 'key'), key))) or (matches(get(t, 'key'), p['usagePattern']) and (not equal(get(t, 'operator'), 'Exists')) and (not member(get(t, 'value'), ('training', 'inference', 'hybrid')))) or (matches(get(t, 'key'), p['usagePattern']) and (equal(get(t, 'operator'), 'Exists') or equal(get(t, 'value'), value)) and (get(t, 'effect') is not None) and (not member(get(t, 'effect'), ('NoSchedule', ''))))) for t in items(tolerations))):
+                                            if (not member(value, [u for u in items(('training', 'inference', 'hybrid')) if any(((matches(get(t, 'key'), p['usagePattern']) or (equal(get(t, 'operator'), 'Exists') and ((not (get(t, 'key') is not None)) or equal(get(t, 'key'), '')))) and (equal(get(t, 'operator'), 'Exists') or equal(get(t, 'value'), u)) and ((not (get(t, 'effect') is not None)) or member(get(t, 'effect'), ('NoSchedule', '')))) for t in items(tolerations))])):
+                                                reads_1 = ([] if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else [kind])
+                                                reads_2 = ([] if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else [*[kind], *reads_1])
+                                                reads_3 = [*reads_2, *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]], *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]]]
+                                                reads_4 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                                                reads_5 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in [*[get(t, 'key')], *[*[get(t, 'value')], *[u]]]]]]]
+                                                reads_6 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[u], *[get(spec, 'nodeSelector')]], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                                                reads_7 = [*reads_6, *[because_ for u_at, u in [(u_at, u) for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) if (member(u, [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] for because_ in [u]]]
+                                                reads_8 = ([value________] if (value_________ and value______ and equal(value________, value_____)) else [*[*reads_4, *reads_5, *[*[value________], *[value_____]]], *([get(value__________, 0)] if equal(size(value__________), 1) else [*reads_7, *([value________] if value_________ else [*reads_4, *([value_____] if value______ else [*reads_5, *reads_2])])])])
+                                                reads_9 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in [*[*[get(t, 'key')], *[*[get(t, 'operator')], *[*[get(t, 'key')], *[get(t, 'key')]]]], *[*[get(t, 'operator')], *[*[get(t, 'value')], *[u]]], *[*[get(t, 'effect')], *[get(t, 'effect')]]]]]]
+                                                out((
+                                                    value_at,
+                                                    False,
+                                                    say('usage ', text(value), ' is required, and the taint of ', text(value), ' nodes is not tolerated'),
+                                                    say('a toleration {key: ', text(key), ', operator: Equal, value: ', text(value), ', effect: NoSchedule}'),
+                                                    value,
+                                                    [],
+                                                    (say('add the toleration {key: ', text(key), ', operator: Equal, value: ', text(value), ', effect: NoSchedule}'), False, ()),
+                                                    [*[*[get(object_, 'kind')], *[key], *[get(rule, 'operator')], *[value], *[value], *([*[value], *([] if (equal(value_, 'inference') and value___ and (not value__)) else [*reads_3, *([] if (equal(value_, 'training') and value__ and (not value___)) else [*reads_3, *reads_8])])] if equal(value, value___________) else ([] if (equal(value_, 'inference') and value___ and (not value__)) else [*reads_3, *([] if (equal(value_, 'training') and value__ and (not value___)) else [*reads_3, *reads_8])])), *[*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in [*([get(t, 'key')] if not matches(get(t, 'key'), '[^/]+/node\\.usage') else [*[get(t, 'key')], *[key]]), *([get(t, 'key')] if not matches(get(t, 'key'), p['usagePattern']) else ([get(t, 'operator')] if not (not equal(get(t, 'operator'), 'Exists')) else [get(t, 'value')])), *([get(t, 'key')] if not matches(get(t, 'key'), p['usagePattern']) else ([*[get(t, 'operator')], *[*[get(t, 'value')], *[value]]] if not (equal(get(t, 'operator'), 'Exists') or equal(get(t, 'value'), value)) else [get(t, 'effect')]))]], *[None]]], *[*[value], *reads_9]],
+                                                ))
+
+
+def PL106(s: Any, p: Any, out: Any) -> None:
+    """hybrid-not-tolerated"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        tolerations = get(spec, 'tolerations')
+        if (not member('hybrid', [u for u in items(('training', 'inference', 'hybrid')) if any(((matches(get(t, 'key'), p['usagePattern']) or (equal(get(t, 'operator'), 'Exists') and ((not (get(t, 'key') is not None)) or equal(get(t, 'key'), '')))) and (equal(get(t, 'operator'), 'Exists') or equal(get(t, 'value'), u)) and ((not (get(t, 'effect') is not None)) or member(get(t, 'effect'), ('NoSchedule', '')))) for t in items(tolerations))])):
+            for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+                for rule_at, rule in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')):
+                    key = get(rule, 'key')
+                    if matches(key, p['usagePattern']):
+                        if equal(get(rule, 'operator'), 'In'):
+                            if (not any(((matches(get(t, 'key'), '[^/]+/node\\.usage') and (not equal(get(t, 'key'), key))) or (matches(get(t, 'key'), p['usagePattern']) and (not equal(get(t, 'operator'), 'Exists')) and (not member(get(t, 'value'), ('training', 'inference', 'hybrid')))) or (matches(get(t, 'key'), p['usagePattern']) and (equal(get(t, 'operator'), 'Exists') or equal(get(t, 'value'), 'hybrid')) and (get(t, 'effect') is not None) and (not member(get(t, 'effect'), ('NoSchedule', ''))))) for t in items(tolerations))):
+                                for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
+                                    if equal(value, 'hybrid'):
+                                        reads_1 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in [*[*[get(t, 'key')], *[*[get(t, 'operator')], *[*[get(t, 'key')], *[get(t, 'key')]]]], *[*[get(t, 'operator')], *[*[get(t, 'value')], *[u]]], *[*[get(t, 'effect')], *[get(t, 'effect')]]]]]]
+                                        out((
+                                            value_at,
+                                            False,
+                                            'hybrid is admitted, and the taint of hybrid nodes is not tolerated',
+                                            say('a toleration {key: ', text(key), ', operator: Equal, value: hybrid, effect: NoSchedule}'),
+                                            value,
+                                            [],
+                                            (say('add the toleration {key: ', text(key), ', operator: Equal, value: hybrid, effect: NoSchedule}'), False, ()),
+                                            [*[*[get(object_, 'kind')], *[key], *[get(rule, 'operator')], *[value], *[*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in [*([get(t, 'key')] if not matches(get(t, 'key'), '[^/]+/node\\.usage') else [*[get(t, 'key')], *[key]]), *([get(t, 'key')] if not matches(get(t, 'key'), p['usagePattern']) else ([get(t, 'operator')] if not (not equal(get(t, 'operator'), 'Exists')) else [get(t, 'value')])), *([get(t, 'key')] if not matches(get(t, 'key'), p['usagePattern']) else ([*[get(t, 'operator')], *[get(t, 'value')]] if not (equal(get(t, 'operator'), 'Exists') or equal(get(t, 'value'), 'hybrid')) else [get(t, 'effect')]))]], *[None]]], *reads_1],
+                                        ))
+
+
+def PL114(s: Any, p: Any, out: Any) -> None:
+    """selected-usage-not-tolerated"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        for value_at, value in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]:
+            if member(value, ('training', 'inference', 'hybrid')):
+                tolerations = get(spec, 'tolerations')
+                if (not any((matches(get(t, 'key'), p['usagePattern']) and (((not equal(get(t, 'operator'), 'Exists')) and (not member(get(t, 'value'), ('training', 'inference', 'hybrid')))) or ((equal(get(t, 'operator'), 'Exists') or equal(get(t, 'value'), value)) and (get(t, 'effect') is not None) and (not member(get(t, 'effect'), ('NoSchedule', '')))))) for t in items(tolerations))):
+                    if (not member(value, [u for u in items(('training', 'inference', 'hybrid')) if any(((matches(get(t, 'key'), p['usagePattern']) or (equal(get(t, 'operator'), 'Exists') and ((not (get(t, 'key') is not None)) or equal(get(t, 'key'), '')))) and (equal(get(t, 'operator'), 'Exists') or equal(get(t, 'value'), u)) and ((not (get(t, 'effect') is not None)) or member(get(t, 'effect'), ('NoSchedule', '')))) for t in items(tolerations))])):
+                        reads_1 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in [*[*[get(t, 'key')], *[*[get(t, 'operator')], *[*[get(t, 'key')], *[get(t, 'key')]]]], *[*[get(t, 'operator')], *[*[get(t, 'value')], *[u]]], *[*[get(t, 'effect')], *[get(t, 'effect')]]]]]]
+                        out((
+                            value_at,
+                            False,
+                            say('the node selector wants usage ', text(value), ', and the taint of ', text(value), ' nodes is not tolerated'),
+                            say('a toleration {key: ', text(value_at[-1]), ', operator: Equal, value: ', text(value), ', effect: NoSchedule}'),
+                            value,
+                            [],
+                            (say('add the toleration {key: ', text(value_at[-1]), ', operator: Equal, value: ', text(value), ', effect: NoSchedule}'), False, ()),
+                            [*[*[get(object_, 'kind')], *[value], *[*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in ([get(t, 'key')] if not matches(get(t, 'key'), p['usagePattern']) else [*([get(t, 'operator')] if not (not equal(get(t, 'operator'), 'Exists')) else [get(t, 'value')]), *([*[get(t, 'operator')], *[*[get(t, 'value')], *[value]]] if not (equal(get(t, 'operator'), 'Exists') or equal(get(t, 'value'), value)) else [get(t, 'effect')])])], *[None]]], *[*[value], *reads_1]],
+                        ))
+
+
+def PL107(s: Any, p: Any, out: Any) -> None:
+    """usage-toleration-never-matches"""
+    object_ = s.object
+    pod_ = s.pod
+    template_ = s.template
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        tolerations = get(spec, 'tolerations')
+        for toleration_at, toleration in located((*('pod',), 'spec', 'tolerations'), tolerations):
+            if matches(get(toleration, 'key'), p['usagePattern']):
+                kind = get(template_, 'kind')
+                value = get(toleration, 'value')
+                effect = get(toleration, 'effect')
+                labels = get(pod_, 'metadata', 'labels')
+                name = get(object_, 'metadata', 'name')
+                value_ = equal(get(toleration, 'operator'), 'Exists')
+                nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+                value__ = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+                value___ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+                value____ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+                value_____ = ((not value_) and ((not (value is not None)) or equal(value, '')))
+                value______ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(tolerations)))]
+                value_______ = get(value______, 0)
+                value________ = equal(size(value______), 1)
+                value_________ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))))]
+                value__________ = get(value_________, 0)
+                value___________ = equal(size(value_________), 1)
+                value____________ = [u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not equal(u, 'hybrid'))]
+                value_____________ = (('inference' if (equal(value__, 'inference') and value____ and (not value___)) else ('training' if (equal(value__, 'training') and value___ and (not value____)) else (value__________ if (value___________ and value________ and equal(value__________, value_______)) else (get(value____________, 0) if equal(size(value____________), 1) else (value__________ if value___________ else (value_______ if value________ else value__)))))) if value_ else value)
+                if (value_____ or (member(effect, ('PreferNoSchedule', 'NoExecute')) and member(value_____________, ('training', 'inference', 'hybrid')) and (not member(value_____________, [u for u in items(('training', 'inference', 'hybrid')) if any(((matches(get(t, 'key'), p['usagePattern']) or (equal(get(t, 'operator'), 'Exists') and ((not (get(t, 'key') is not None)) or equal(get(t, 'key'), '')))) and (equal(get(t, 'operator'), 'Exists') or equal(get(t, 'value'), u)) and ((not (get(t, 'effect') is not None)) or member(get(t, 'effect'), ('NoSchedule', '')))) for t in items(tolerations))])))):
+                    value______________ = (value if value_____ else effect)
+                    reads_1 = ([] if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else [kind])
+                    reads_2 = ([] if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else [*[kind], *reads_1])
+                    reads_3 = [*reads_2, *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]], *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]]]
+                    reads_4 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                    reads_5 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in [*[get(t, 'key')], *[*[get(t, 'value')], *[u]]]]]]]
+                    reads_6 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[u], *[get(spec, 'nodeSelector')]], *[*[get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                    reads_7 = [*reads_6, *[because_ for u_at, u in [(u_at, u) for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) if (member(u, [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] for because_ in [u]]]
+                    reads_8 = ([get(value____________, 0)] if equal(size(value____________), 1) else [*reads_7, *([value__________] if value___________ else [*reads_4, *([value_______] if value________ else [*reads_5, *reads_2])])])
+                    reads_9 = ([] if (equal(value__, 'training') and value___ and (not value____)) else [*reads_3, *([value__________] if (value___________ and value________ and equal(value__________, value_______)) else [*[*reads_4, *reads_5, *[*[value__________], *[value_______]]], *reads_8])])
+                    reads_10 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in [*[*[get(t, 'key')], *[*[get(t, 'operator')], *[*[get(t, 'key')], *[get(t, 'key')]]]], *[*[get(t, 'operator')], *[*[get(t, 'value')], *[u]]], *[*[get(t, 'effect')], *[get(t, 'effect')]]]]]]
+                    out((
+                        ((*toleration_at, 'value') if value_____ else (*toleration_at, 'effect')),
+                        False,
+                        say(('a toleration by Equal without a value tolerates only a taint without a value' if value_____ else 'a toleration with another effect than NoSchedule does not tolerate the usage taint')),
+                        say(('value training, inference or hybrid' if value_____ else 'effect NoSchedule, or no effect')),
+                        value______________,
+                        [],
+                        (say(('add the value of the taint' if value_____ else 'write NoSchedule')), False, (('set', (('self',) if value_____ else (*toleration_at, 'effect')), (None if value_____ else 'NoSchedule')), )),
+                        [*[*[get(object_, 'kind')], *[get(toleration, 'key')]], *([*[get(toleration, 'operator')], *[value]] if value_____ else [*[effect], *(([] if (equal(value__, 'inference') and value____ and (not value___)) else [*reads_3, *reads_9]) if value_ else [*[get(toleration, 'operator')], *[value]]), *[*(([] if (equal(value__, 'inference') and value____ and (not value___)) else [*reads_3, *reads_9]) if value_ else [*[get(toleration, 'operator')], *[value]]), *reads_10]])],
+                    ))
+
+
+def PL117(s: Any, p: Any, out: Any) -> None:
+    """usage-key-misspelt"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        requiredDuringSchedulingIgnoredDuringExecution = get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution')
+        nodeSelectorTerms = get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')
+        value = [k for k in [get([r for r in items(get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern'])], 0, 'key') for t in items(nodeSelectorTerms)] if (k is not None)]
+        value_ = get(value, 0)
+        if (value_ is not None):
+            for toleration_at, toleration in located((*('pod',), 'spec', 'tolerations'), get(spec, 'tolerations')):
+                key = get(toleration, 'key')
+                if matches(key, '[^/]+/node\\.usage'):
+                    if (not equal(key, value_)):
+                        out((
+                            (*toleration_at, 'key'),
+                            False,
+                            say('the toleration is of ', text(key), ', and the affinity asks for ', text(value_)),
+                            say(text(value_)),
+                            key,
+                            [((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), say('the affinity asks for ', text(value_)))],
+                            (say('write ', text(value_)), False, (('set', (*toleration_at, 'key'), value_), )),
+                            [*[*[get(object_, 'kind')], *[key]], *[*[value_], *[*[key], *[value_]]]],
+                        ))
+
+
+def PL084(s: Any, p: Any, out: Any) -> None:
+    """toleration-without-affinity"""
+    object_ = s.object
+    pod_ = s.pod
+    template_ = s.template
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        value_ = [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]
+        requiredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution')
+        nodeSelectorTerms = get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')
+        if (lt(0, size(value_)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms))):
+            if all(member(n, ('training', 'inference', 'hybrid')) for n in value_):
+                if all(all(((not matches(get(r, 'key'), p['usagePattern'])) or (member(get(r, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all(member(v, ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)):
+                    tolerations = get(spec, 'tolerations')
+                    for toleration_at, toleration in located((*('pod',), 'spec', 'tolerations'), tolerations):
+                        if matches(get(toleration, 'key'), p['usagePattern']):
+                            if (not equal(get(toleration, 'operator'), 'Exists')):
+                                value = get(toleration, 'value')
+                                if member(value, ('training', 'inference', 'hybrid')):
+                                    kind = get(template_, 'kind')
+                                    labels = get(pod_, 'metadata', 'labels')
+                                    name = get(object_, 'metadata', 'name')
+                                    value___ = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+                                    value____ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+                                    value_____ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+                                    value______ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(tolerations)))]
+                                    value_______ = get(value______, 0)
+                                    value________ = equal(size(value______), 1)
+                                    value_________ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))))]
+                                    value__________ = get(value_________, 0)
+                                    value___________ = equal(size(value_________), 1)
+                                    value____________ = [u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, value_) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] if (not equal(u, 'hybrid'))]
+                                    if (not equal(value, ('inference' if (equal(value___, 'inference') and value_____ and (not value____)) else ('training' if (equal(value___, 'training') and value____ and (not value_____)) else (value__________ if (value___________ and value________ and equal(value__________, value_______)) else (get(value____________, 0) if equal(size(value____________), 1) else (value__________ if value___________ else (value_______ if value________ else value___)))))))):
+                                        value__ = (not (nodeSelectorTerms is not None))
+                                        value_____________ = [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in value_) and (value__ or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((not matches(get(r, 'key'), p['usagePattern'])) or equal(get(r, 'operator'), 'Exists') or (equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) or (equal(get(r, 'operator'), 'NotIn') and (not member(u, get(r, 'values'))))) for r in items(get(t, 'matchExpressions')))) for t in items(nodeSelectorTerms))))]
+                                        if (not member(value, value_____________)):
+                                            reads_1 = ([] if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else [kind])
+                                            reads_2 = ([] if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else [*[kind], *reads_1])
+                                            reads_3 = [*reads_2, *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]], *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]]]
+                                            reads_4 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                                            reads_5 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in [*[get(t, 'key')], *[*[get(t, 'value')], *[u]]]]]]]
+                                            reads_6 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[u], *[get(spec, 'nodeSelector')]], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                                            reads_7 = [*reads_6, *[because_ for u_at, u in [(u_at, u) for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) if (member(u, value_) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] for because_ in [u]]]
+                                            reads_8 = ([get(value____________, 0)] if equal(size(value____________), 1) else [*reads_7, *([value__________] if value___________ else [*reads_4, *([value_______] if value________ else [*reads_5, *reads_2])])])
+                                            reads_9 = ([] if (equal(value___, 'training') and value____ and (not value_____)) else [*reads_3, *([value__________] if (value___________ and value________ and equal(value__________, value_______)) else [*[*reads_4, *reads_5, *[*[value__________], *[value_______]]], *reads_8])])
+                                            reads_10 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[get(spec, 'nodeSelector')], *[because_ for n_at, n in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])] for because_ in [*[n], *[u]]]], *[*[nodeSelectorTerms], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[*[get(t, 'matchExpressions')], *[get(t, 'matchFields')]], *[*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[get(r, 'operator')], *[*[u], *[get(r, 'values')]]], *[*[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]]]]
+                                            out((
+                                                (*toleration_at, 'value'),
+                                                False,
+                                                say('usage ', text(value), ' is tolerated, and the required affinity does not admit it'),
+                                                say('tolerations of ', text(value_____________), ' only'),
+                                                value,
+                                                [((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), say('the required affinity admits ', text(value_____________)))],
+                                                (say('remove the toleration, or add ', text(value), ' to the required values'), False, ()),
+                                                [*[*[get(object_, 'kind')], *([get(spec, 'nodeSelector')] if lt(0, size(value_)) else [*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]]), *[*[*[get(spec, 'nodeSelector')], *[because_ for n_at, n in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])] for because_ in [n]], *[None]], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in ([get(r, 'key')] if (not matches(get(r, 'key'), p['usagePattern'])) else [*[get(r, 'operator')], *[*[get(r, 'values')], *[because_ for v_at, v in located((*r_at, 'values'), get(r, 'values')) for because_ in [v]]]])]]], *[None]]], *[get(toleration, 'key')], *[get(toleration, 'operator')], *[value], *[*[value], *([] if (equal(value___, 'inference') and value_____ and (not value____)) else [*reads_3, *reads_9])]], *[*[value], *reads_10]],
+                                            ))
+
+
+def PL108(s: Any, p: Any, out: Any) -> None:
+    """every-usage-tolerated"""
+    object_ = s.object
+    pod_ = s.pod
+    template_ = s.template
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        tolerations = get(spec, 'tolerations')
+        for toleration_at, toleration in located((*('pod',), 'spec', 'tolerations'), tolerations):
+            if matches(get(toleration, 'key'), p['usagePattern']):
+                operator = get(toleration, 'operator')
+                if equal(operator, 'Exists'):
+                    kind = get(template_, 'kind')
+                    labels = get(pod_, 'metadata', 'labels')
+                    name = get(object_, 'metadata', 'name')
+                    nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+                    value = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+                    value_ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+                    value__ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+                    value___ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(tolerations)))]
+                    value____ = get(value___, 0)
+                    value_____ = equal(size(value___), 1)
+                    value______ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))))]
+                    value_______ = get(value______, 0)
+                    value________ = equal(size(value______), 1)
+                    value_________ = [u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not equal(u, 'hybrid'))]
+                    out((
+                        (*toleration_at, 'operator'),
+                        False,
+                        'the toleration by Exists is of every usage',
+                        say('operator Equal with one usage, once for each of ', ('inference' if (equal(value, 'inference') and value__ and (not value_)) else ('training' if (equal(value, 'training') and value_ and (not value__)) else (text(value_______) if (value________ and value_____ and equal(value_______, value____)) else (text(get(value_________, 0)) if equal(size(value_________), 1) else (text(value_______) if value________ else (text(value____) if value_____ else text(value))))))), ' and hybrid'),
+                        operator,
+                        [],
+                        ('write one toleration by Equal for each usage that the task is for', False, ()),
+                        [*[*[get(object_, 'kind')], *[get(toleration, 'key')]], *[operator]],
+                    ))
+
+
+def PL085(s: Any, p: Any, out: Any) -> None:
+    """own-usage-not-preferred"""
+    object_ = s.object
+    pod_ = s.pod
+    template_ = s.template
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        value = [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]
+        nodeSelectorTerms = get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
+        value_ = [u for u in items(('training', 'inference', 'hybrid')) if (member(u, value) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))]
+        if member('hybrid', value_):
+            value__ = [u for u in value_ if (not equal(u, 'hybrid'))]
+            value___ = size(value__)
+            if lt(0, value___):
+                if all(member(n, ('training', 'inference', 'hybrid')) for n in value):
+                    if all(all(((not matches(get(r, 'key'), p['usagePattern'])) or (member(get(r, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all(member(v, ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)):
+                        if equal(size(value), 0):
+                            preferredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')
+                            if (not any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(preferredDuringSchedulingIgnoredDuringExecution))):
+                                kind = get(template_, 'kind')
+                                labels = get(pod_, 'metadata', 'labels')
+                                name = get(object_, 'metadata', 'name')
+                                value____ = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+                                value_____ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+                                value______ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+                                value_______ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(get(spec, 'tolerations'))))]
+                                value________ = get(value_______, 0)
+                                value_________ = equal(size(value_______), 1)
+                                value__________ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(preferredDuringSchedulingIgnoredDuringExecution)))]
+                                value___________ = get(value__________, 0)
+                                value____________ = equal(size(value__________), 1)
+                                reads_1 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[u], *[get(spec, 'nodeSelector')]], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                                reads_2 = [*reads_1, *[because_ for u_at, u in [(u_at, u) for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) if (member(u, value) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] for because_ in [u]]]
+                                out((
+                                    (*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'),
+                                    False,
+                                    say(text(value_), ' are admitted and none is preferred'),
+                                    say('a preferred term on the usage key, In [', ('inference' if (equal(value____, 'inference') and value______ and (not value_____)) else ('training' if (equal(value____, 'training') and value_____ and (not value______)) else (text(value___________) if (value____________ and value_________ and equal(value___________, value________)) else (text(get(value__, 0)) if equal(value___, 1) else (text(value___________) if value____________ else (text(value________) if value_________ else text(value____))))))), ']'),
+                                    preferredDuringSchedulingIgnoredDuringExecution,
+                                    [],
+                                    ('add a preferred term for the own usage of the task, with any weight from 1 to 100', False, ()),
+                                    [*[*[get(object_, 'kind')], *reads_1, *reads_2, *[*[*[get(spec, 'nodeSelector')], *[because_ for n_at, n in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])] for because_ in [n]], *[None]], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in ([get(r, 'key')] if (not matches(get(r, 'key'), p['usagePattern'])) else [*[get(r, 'operator')], *[*[get(r, 'values')], *[because_ for v_at, v in located((*r_at, 'values'), get(r, 'values')) for because_ in [v]]]])]]], *[None]]], *[get(spec, 'nodeSelector')]], *[*[preferredDuringSchedulingIgnoredDuringExecution], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [get(r, 'key')]]]], *[None]]],
+                                ))
+
+
+def PL112(s: Any, p: Any, out: Any) -> None:
+    """hybrid-preferred"""
+    object_ = s.object
+    template_ = s.template
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        kind = get(template_, 'kind')
+        spec = get(pod_, 'spec')
+        labels = get(pod_, 'metadata', 'labels')
+        name = get(object_, 'metadata', 'name')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        value = [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]
+        preferredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')
+        nodeSelectorTerms = get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
+        value_ = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+        value__ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+        value___ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+        value____ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(get(spec, 'tolerations'))))]
+        value_____ = get(value____, 0)
+        value______ = equal(size(value____), 1)
+        value_______ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(preferredDuringSchedulingIgnoredDuringExecution)))]
+        value________ = get(value_______, 0)
+        value_________ = equal(size(value_______), 1)
+        value__________ = [u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, value) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] if (not equal(u, 'hybrid'))]
+        value___________ = (equal(value_, 'inference') and value___ and (not value__))
+        value______________ = ('training' if (equal(value_, 'training') and value__ and (not value___)) else (value________ if (value_________ and value______ and equal(value________, value_____)) else (get(value__________, 0) if equal(size(value__________), 1) else (value________ if value_________ else (value_____ if value______ else value_)))))
+        value_______________ = ('inference' if value___________ else value______________)
+        if member(value_______________, ('training', 'inference', 'hybrid')):
+            if member(value_______________, [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in value) and ((not (nodeSelectorTerms is not None)) or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((not matches(get(r, 'key'), p['usagePattern'])) or equal(get(r, 'operator'), 'Exists') or (equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) or (equal(get(r, 'operator'), 'NotIn') and (not member(u, get(r, 'values'))))) for r in items(get(t, 'matchExpressions')))) for t in items(nodeSelectorTerms))))]):
+                if all(member(n, ('training', 'inference', 'hybrid')) for n in value):
+                    if all(all(((not matches(get(r, 'key'), p['usagePattern'])) or (member(get(r, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all(member(v, ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)):
+                        value____________ = [integer(get(w, 'weight')) for w in [w for w in items(preferredDuringSchedulingIgnoredDuringExecution) if (any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) and all(((not matches(get(r, 'key'), p['usagePattern'])) or equal(get(r, 'operator'), 'Exists') or (equal(get(r, 'operator'), 'In') and member('hybrid', get(r, 'values'))) or (equal(get(r, 'operator'), 'NotIn') and (not member('hybrid', get(r, 'values'))))) for r in items(get(w, 'preference', 'matchExpressions'))))]]
+                        value_____________ = total(value____________)
+                        value________________ = [integer(get(w, 'weight')) for w in [w for w in items(preferredDuringSchedulingIgnoredDuringExecution) if (any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) and all(((not matches(get(r, 'key'), p['usagePattern'])) or equal(get(r, 'operator'), 'Exists') or (equal(get(r, 'operator'), 'In') and member(value_______________, get(r, 'values'))) or (equal(get(r, 'operator'), 'NotIn') and (not member(value_______________, get(r, 'values'))))) for r in items(get(w, 'preference', 'matchExpressions'))))]]
+                        value_________________ = total(value________________)
+                        if le(value_________________, value_____________):
+                            for choice_at, choice in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution):
+                                if any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member('hybrid', get(r, 'values'))) for r in items(get(choice, 'preference', 'matchExpressions'))):
+                                    weight = get(choice, 'weight')
+                                    reads_1 = ([] if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else [kind])
+                                    reads_2 = ([] if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else [*[kind], *reads_1])
+                                    reads_3 = [*reads_2, *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]], *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]]]
+                                    reads_4 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[preferredDuringSchedulingIgnoredDuringExecution], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                                    reads_5 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[get(spec, 'tolerations')], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(spec, 'tolerations')) for because_ in [*[get(t, 'key')], *[*[get(t, 'value')], *[u]]]]]]]
+                                    reads_6 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[u], *[get(spec, 'nodeSelector')]], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                                    reads_7 = [*reads_6, *[because_ for u_at, u in [(u_at, u) for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) if (member(u, value) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] for because_ in [u]]]
+                                    reads_8 = ([value________] if (value_________ and value______ and equal(value________, value_____)) else [*[*reads_4, *reads_5, *[*[value________], *[value_____]]], *([get(value__________, 0)] if equal(size(value__________), 1) else [*reads_7, *([value________] if value_________ else [*reads_4, *([value_____] if value______ else [*reads_5, *reads_2])])])])
+                                    reads_9 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[get(spec, 'nodeSelector')], *[because_ for n_at, n in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])] for because_ in [*[n], *[u]]]], *[*[nodeSelectorTerms], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[*[get(t, 'matchExpressions')], *[get(t, 'matchFields')]], *[*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[get(r, 'operator')], *[*[u], *[get(r, 'values')]]], *[*[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]]]]
+                                    reads_10 = [*[preferredDuringSchedulingIgnoredDuringExecution], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution) for because_ in [*[*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [get(r, 'key')]]], *[*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[get(r, 'operator')], *[get(r, 'values')]], *[*[get(r, 'operator')], *[get(r, 'values')]]]]]]]]
+                                    reads_11 = [*reads_10, *[because_ for w_at, w in [(w_at, w) for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution) if (any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) and all(((not matches(get(r, 'key'), p['usagePattern'])) or equal(get(r, 'operator'), 'Exists') or (equal(get(r, 'operator'), 'In') and member('hybrid', get(r, 'values'))) or (equal(get(r, 'operator'), 'NotIn') and (not member('hybrid', get(r, 'values'))))) for r in items(get(w, 'preference', 'matchExpressions'))))] for because_ in [get(w, 'weight')]]]
+                                    reads_12 = [*[preferredDuringSchedulingIgnoredDuringExecution], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution) for because_ in [*[*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [get(r, 'key')]]], *[*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[get(r, 'operator')], *[*([] if value___________ else [*reads_3, *([] if (equal(value_, 'training') and value__ and (not value___)) else [*reads_3, *reads_8])]), *[get(r, 'values')]]], *[*[get(r, 'operator')], *[*([] if value___________ else [*reads_3, *([] if (equal(value_, 'training') and value__ and (not value___)) else [*reads_3, *reads_8])]), *[get(r, 'values')]]]]]]]]]
+                                    reads_13 = [*reads_12, *[because_ for w_at, w in [(w_at, w) for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution) if (any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) and all(((not matches(get(r, 'key'), p['usagePattern'])) or equal(get(r, 'operator'), 'Exists') or (equal(get(r, 'operator'), 'In') and member(value_______________, get(r, 'values'))) or (equal(get(r, 'operator'), 'NotIn') and (not member(value_______________, get(r, 'values'))))) for r in items(get(w, 'preference', 'matchExpressions'))))] for because_ in [get(w, 'weight')]]]
+                                    out((
+                                        (*choice_at, 'weight'),
+                                        False,
+                                        say('hybrid is preferred with ', text(value_____________), ' and the own usage, ', text(value_______________), ', with ', text(value_________________)),
+                                        'the own usage weighs more than hybrid',
+                                        weight,
+                                        [],
+                                        ('prefer the own usage alone; hybrid is admitted anyway', False, ()),
+                                        [*[*[get(object_, 'kind')], *([] if value___________ else [*reads_3, *([] if (equal(value_, 'training') and value__ and (not value___)) else [*reads_3, *reads_8])]), *[*([] if value___________ else [*reads_3, *([] if (equal(value_, 'training') and value__ and (not value___)) else [*reads_3, *reads_8])]), *reads_9], *[*[*[get(spec, 'nodeSelector')], *[because_ for n_at, n in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])] for because_ in [n]], *[None]], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in ([get(r, 'key')] if (not matches(get(r, 'key'), p['usagePattern'])) else [*[get(r, 'operator')], *[*[get(r, 'values')], *[because_ for v_at, v in located((*r_at, 'values'), get(r, 'values')) for because_ in [v]]]])]]], *[None]]], *[*[get(choice, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*choice_at, 'preference', 'matchExpressions'), get(choice, 'preference', 'matchExpressions')) if (matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member('hybrid', get(r, 'values'))) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[get(r, 'values')]]]]], *[*reads_11, *reads_13]],
+                                    ))
+
+
+def PL113(s: Any, p: Any, out: Any) -> None:
+    """preferred-usage-not-admitted"""
+    object_ = s.object
+    pod_ = s.pod
+    template_ = s.template
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        value_ = [n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])]
+        requiredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution')
+        nodeSelectorTerms = get(requiredDuringSchedulingIgnoredDuringExecution, 'nodeSelectorTerms')
+        if (lt(0, size(value_)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms))):
+            if all(member(n, ('training', 'inference', 'hybrid')) for n in value_):
+                if all(all(((not matches(get(r, 'key'), p['usagePattern'])) or (member(get(r, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all(member(v, ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)):
+                    preferredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')
+                    for choice_at, choice in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution):
+                        for rule_at, rule in located((*choice_at, 'preference', 'matchExpressions'), get(choice, 'preference', 'matchExpressions')):
+                            if matches(get(rule, 'key'), p['usagePattern']):
+                                if equal(get(rule, 'operator'), 'In'):
+                                    for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
+                                        if member(value, ('training', 'inference', 'hybrid')):
+                                            kind = get(template_, 'kind')
+                                            labels = get(pod_, 'metadata', 'labels')
+                                            name = get(object_, 'metadata', 'name')
+                                            value___ = ('inference' if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else 'its own usage'))
+                                            value____ = (matches(name, '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(labels)))
+                                            value_____ = (matches(name, '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(labels)))
+                                            value______ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any((matches(get(t, 'key'), p['usagePattern']) and equal(get(t, 'value'), u)) for t in items(get(spec, 'tolerations'))))]
+                                            value_______ = get(value______, 0)
+                                            value________ = equal(size(value______), 1)
+                                            value_________ = [u for u in items(('training', 'inference', 'hybrid')) if ((not equal(u, 'hybrid')) and any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(preferredDuringSchedulingIgnoredDuringExecution)))]
+                                            value__________ = get(value_________, 0)
+                                            value___________ = equal(size(value_________), 1)
+                                            value____________ = [u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, value_) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] if (not equal(u, 'hybrid'))]
+                                            if (not equal(value, ('inference' if (equal(value___, 'inference') and value_____ and (not value____)) else ('training' if (equal(value___, 'training') and value____ and (not value_____)) else (value__________ if (value___________ and value________ and equal(value__________, value_______)) else (get(value____________, 0) if equal(size(value____________), 1) else (value__________ if value___________ else (value_______ if value________ else value___)))))))):
+                                                value__ = (not (nodeSelectorTerms is not None))
+                                                value_____________ = [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in value_) and (value__ or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((not matches(get(r, 'key'), p['usagePattern'])) or equal(get(r, 'operator'), 'Exists') or (equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) or (equal(get(r, 'operator'), 'NotIn') and (not member(u, get(r, 'values'))))) for r in items(get(t, 'matchExpressions')))) for t in items(nodeSelectorTerms))))]
+                                                if (not member(value, value_____________)):
+                                                    reads_1 = ([] if member(kind, ('Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io')) else [kind])
+                                                    reads_2 = ([] if member(kind, ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else [*[kind], *reads_1])
+                                                    reads_3 = [*reads_2, *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]], *[*[name], *[*[labels], *[because_ for l_at, l in located((*('pod',), 'metadata', 'labels'), labels) for because_ in [l]]]]]
+                                                    reads_4 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[preferredDuringSchedulingIgnoredDuringExecution], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                                                    reads_5 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[u], *[*[get(spec, 'tolerations')], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(spec, 'tolerations')) for because_ in [*[get(t, 'key')], *[*[get(t, 'value')], *[u]]]]]]]
+                                                    reads_6 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[u], *[get(spec, 'nodeSelector')]], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]
+                                                    reads_7 = [*reads_6, *[because_ for u_at, u in [(u_at, u) for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) if (member(u, value_) or any(any((matches(get(r, 'key'), p['usagePattern']) and equal(get(r, 'operator'), 'In') and member(u, get(r, 'values'))) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms)))] for because_ in [u]]]
+                                                    reads_8 = ([get(value____________, 0)] if equal(size(value____________), 1) else [*reads_7, *([value__________] if value___________ else [*reads_4, *([value_______] if value________ else [*reads_5, *reads_2])])])
+                                                    reads_9 = ([] if (equal(value___, 'training') and value____ and (not value_____)) else [*reads_3, *([value__________] if (value___________ and value________ and equal(value__________, value_______)) else [*[*reads_4, *reads_5, *[*[value__________], *[value_______]]], *reads_8])])
+                                                    reads_10 = [because_ for u_at, u in located(('self',), ('training', 'inference', 'hybrid')) for because_ in [*[*[get(spec, 'nodeSelector')], *[because_ for n_at, n in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])] for because_ in [*[n], *[u]]]], *[*[nodeSelectorTerms], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[*[get(t, 'matchExpressions')], *[get(t, 'matchFields')]], *[*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in [*[get(r, 'key')], *[get(r, 'operator')], *[*[get(r, 'operator')], *[*[u], *[get(r, 'values')]]], *[*[get(r, 'operator')], *[*[u], *[get(r, 'values')]]]]]]]]]]]]
+                                                    out((
+                                                        value_at,
+                                                        False,
+                                                        say('usage ', text(value), ' is preferred, and the required affinity does not admit it'),
+                                                        say('a preferred usage out of ', text(value_____________)),
+                                                        value,
+                                                        [((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), say('the required affinity admits ', text(value_____________)))],
+                                                        ('prefer the own usage of the task', False, ()),
+                                                        [*[*[get(object_, 'kind')], *([get(spec, 'nodeSelector')] if lt(0, size(value_)) else [*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]]), *[*[*[get(spec, 'nodeSelector')], *[because_ for n_at, n in [(n_at, n) for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])] for because_ in [n]], *[None]], *[*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for because_ in ([get(r, 'key')] if (not matches(get(r, 'key'), p['usagePattern'])) else [*[get(r, 'operator')], *[*[get(r, 'values')], *[because_ for v_at, v in located((*r_at, 'values'), get(r, 'values')) for because_ in [v]]]])]]], *[None]]], *[get(rule, 'key')], *[get(rule, 'operator')], *[value], *[*[value], *([] if (equal(value___, 'inference') and value_____ and (not value____)) else [*reads_3, *reads_9])]], *[*[value], *reads_10]],
+                                                    ))
+
+
+def PL087(s: Any, p: Any, out: Any) -> None:
+    """product-taint-not-tolerated"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        tolerations = get(spec, 'tolerations')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        if ((lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) or any(matches(get(t, 'key'), p['usagePattern']) for t in items(tolerations))):
+            if lt(0, size(p['productTaints'])):
+                if (s.once(_asks_cards_03f775) or (equal(get(pod_, 'metadata', 'labels', 'tensor-fusion.ai/enabled'), 'true') and equal(s.effective('is-local-gpu'), 'true'))):
+                    if (not any(((member(get(t, 'key'), p['productTaints']) or (equal(get(t, 'operator'), 'Exists') and ((not (get(t, 'key') is not None)) or equal(get(t, 'key'), '')))) and ((not (get(t, 'effect') is not None)) or member(get(t, 'effect'), ('NoSchedule', '')))) for t in items(tolerations))):
+                        out((
+                            (*('pod',), 'spec', 'tolerations'),
+                            False,
+                            say('the Pod asks for cards and tolerates no product taint (', text(p['productTaints']), ')'),
+                            say('a toleration {key: ', text(get(p['productTaints'], 0)), ", operator: Equal, value: the card's model, effect: NoSchedule}"),
+                            tolerations,
+                            [],
+                            (say('add a toleration of ', text(p['productTaints']), ' with the model of the card'), False, ()),
+                            [*[*[get(object_, 'kind')], *(([get(spec, 'nodeSelector')] if lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) else [*[get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]]) if (lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) else ([*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]] if any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) else [*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) if matches(get(t, 'key'), p['usagePattern']) for because_ in [get(t, 'key')]]])), *(_asks_cards_03f775_because(s, True) if s.once(_asks_cards_03f775) else [*[get(pod_, 'metadata', 'labels', 'tensor-fusion.ai/enabled')], *[s.effective('is-local-gpu')]])], *[*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in ([*[get(t, 'key')], *([get(t, 'operator')] if not equal(get(t, 'operator'), 'Exists') else [*[get(t, 'key')], *[get(t, 'key')]])] if not (member(get(t, 'key'), p['productTaints']) or (equal(get(t, 'operator'), 'Exists') and ((not (get(t, 'key') is not None)) or equal(get(t, 'key'), '')))) else [*[get(t, 'effect')], *[get(t, 'effect')]])], *[None]]],
+                        ))
+
+
+def PL109(s: Any, p: Any, out: Any) -> None:
+    """no-product-toleration"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        tolerations = get(spec, 'tolerations')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        if ((lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) or any(matches(get(t, 'key'), p['usagePattern']) for t in items(tolerations))):
+            if equal(size(p['productTaints']), 0):
+                if (s.once(_asks_cards_03f775) or (equal(get(pod_, 'metadata', 'labels', 'tensor-fusion.ai/enabled'), 'true') and equal(s.effective('is-local-gpu'), 'true'))):
+                    if (not any((matches(get(t, 'key'), '[^/]+/[^/]+\\.product|nvidia\\.com/gpu') or (equal(get(t, 'operator'), 'Exists') and ((not (get(t, 'key') is not None)) or equal(get(t, 'key'), '')))) for t in items(tolerations))):
+                        out((
+                            (*('pod',), 'spec', 'tolerations'),
+                            False,
+                            'the Pod asks for cards and tolerates no product taint',
+                            'a toleration such as {key: nvidia.com/gpu.product, operator: Equal, value: NVIDIA-H20, effect: NoSchedule}, if the nodes have that taint',
+                            tolerations,
+                            [],
+                            ('add a toleration of the product taint, or name the taints of the cluster under productTaints in .gpuvet.yaml', False, ()),
+                            [*[*[get(object_, 'kind')], *(([get(spec, 'nodeSelector')] if lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) else [*[get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]]) if (lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) else ([*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]] if any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) else [*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) if matches(get(t, 'key'), p['usagePattern']) for because_ in [get(t, 'key')]]])), *(_asks_cards_03f775_because(s, True) if s.once(_asks_cards_03f775) else [*[get(pod_, 'metadata', 'labels', 'tensor-fusion.ai/enabled')], *[s.effective('is-local-gpu')]])], *[*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in [*[get(t, 'key')], *([get(t, 'operator')] if not equal(get(t, 'operator'), 'Exists') else [*[get(t, 'key')], *[get(t, 'key')]])]], *[None]]],
+                        ))
+
+
+def PL088(s: Any, p: Any, out: Any) -> None:
+    """product-toleration-without-cards"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        tolerations = get(spec, 'tolerations')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        if ((lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) or any(matches(get(t, 'key'), p['usagePattern']) for t in items(tolerations))):
+            if (not s.once(_asks_cards_03f775)):
+                if (not equal(get(pod_, 'metadata', 'labels', 'tensor-fusion.ai/enabled'), 'true')):
+                    if (not (get(spec, 'resourceClaims') is not None)):
+                        for toleration_at, toleration in located((*('pod',), 'spec', 'tolerations'), tolerations):
+                            if (not any((lt(integer(t_at[-1]), integer(toleration_at[-1])) and (member(get(t, 'key'), p['productTaints']) or matches(get(t, 'key'), '[^/]+/[^/]+\\.product'))) for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations))):
+                                key = get(toleration, 'key')
+                                if (member(key, p['productTaints']) or matches(key, '[^/]+/[^/]+\\.product')):
+                                    out((
+                                        (*toleration_at, 'key'),
+                                        False,
+                                        say(text(key), ' is tolerated, and no container asks for a card'),
+                                        say('a card in resources.limits, or no toleration of ', text(key)),
+                                        key,
+                                        [],
+                                        ('ask for the card in resources.limits, or remove the toleration', False, ()),
+                                        [*[*[get(object_, 'kind')], *(([get(spec, 'nodeSelector')] if lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) else [*[get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]]) if (lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) else ([*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]] if any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) else [*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) if matches(get(t, 'key'), p['usagePattern']) for because_ in [get(t, 'key')]]])), *_asks_cards_03f775_because(s, False), *[get(pod_, 'metadata', 'labels', 'tensor-fusion.ai/enabled')], *[get(spec, 'resourceClaims')], *[*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in ([] if not lt(integer(t_at[-1]), integer(toleration_at[-1])) else [*[get(t, 'key')], *[get(t, 'key')]])], *[None]]], *[key]],
+                                    ))
+
+
+def PL089(s: Any, p: Any, out: Any) -> None:
+    """every-product-tolerated"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        tolerations = get(spec, 'tolerations')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        if ((lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) or any(matches(get(t, 'key'), p['usagePattern']) for t in items(tolerations))):
+            for toleration_at, toleration in located((*('pod',), 'spec', 'tolerations'), tolerations):
+                if matches(get(toleration, 'key'), '[^/]+/[^/]+\\.product'):
+                    operator = get(toleration, 'operator')
+                    if equal(operator, 'Exists'):
+                        value = lt(0, size(p['gpuModels']))
+                        out((
+                            (*toleration_at, 'operator'),
+                            False,
+                            'the toleration by Exists is of every card model',
+                            say('operator Equal with one model', (': one of ' if value else ''), (text(p['gpuModels']) if value else '')),
+                            operator,
+                            [],
+                            ('name the model by Equal, as in value NVIDIA-H20', False, ()),
+                            [*[*[get(object_, 'kind')], *(([get(spec, 'nodeSelector')] if lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) else [*[get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]]) if (lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) else ([*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]] if any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) else [*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) if matches(get(t, 'key'), p['usagePattern']) for because_ in [get(t, 'key')]]])), *[get(toleration, 'key')]], *[operator]],
+                        ))
+
+
+def PL110(s: Any, p: Any, out: Any) -> None:
+    """several-products-tolerated"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        tolerations = get(spec, 'tolerations')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        if ((lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) or any(matches(get(t, 'key'), p['usagePattern']) for t in items(tolerations))):
+            for toleration_at, toleration in located((*('pod',), 'spec', 'tolerations'), tolerations):
+                key = get(toleration, 'key')
+                if matches(key, '[^/]+/[^/]+\\.product'):
+                    if (not equal(get(toleration, 'operator'), 'Exists')):
+                        value = get(toleration, 'value')
+                        if (value is not None):
+                            value_ = [t for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) if (lt(integer(t_at[-1]), integer(toleration_at[-1])) and equal(get(t, 'key'), key) and (not equal(get(t, 'operator'), 'Exists')) and (get(t, 'value') is not None) and (not equal(get(t, 'value'), value)))]
+                            if lt(0, size(value_)):
+                                reads_1 = [*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) for because_ in [*[*[get(t, 'key')], *[key]], *[get(t, 'operator')], *[get(t, 'value')], *[*[get(t, 'value')], *[value]]]]]
+                                out((
+                                    (*toleration_at, 'value'),
+                                    False,
+                                    say('a second card model, ', text(value), ', is tolerated beside ', text(get(value_, 0, 'value'))),
+                                    'one model',
+                                    value,
+                                    [],
+                                    ('keep the toleration of the one card that the task is sized for', False, ()),
+                                    [*[*[get(object_, 'kind')], *(([get(spec, 'nodeSelector')] if lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) else [*[get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]]) if (lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) else ([*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]] if any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) else [*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) if matches(get(t, 'key'), p['usagePattern']) for because_ in [get(t, 'key')]]])), *[key], *[get(toleration, 'operator')], *[value]], *reads_1],
+                                ))
+
+
+def PL090(s: Any, p: Any, out: Any) -> None:
+    """every-taint-tolerated"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        tolerations = get(spec, 'tolerations')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        if ((lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) or any(matches(get(t, 'key'), p['usagePattern']) for t in items(tolerations))):
+            for toleration_at, toleration in located((*('pod',), 'spec', 'tolerations'), tolerations):
+                if equal(get(toleration, 'operator'), 'Exists'):
+                    effect = get(toleration, 'effect')
+                    if ((not (effect is not None)) or member(effect, ('NoSchedule', ''))):
+                        key = get(toleration, 'key')
+                        if ((not (key is not None)) or equal(key, '')):
+                            out((
+                                toleration_at,
+                                False,
+                                'a toleration without a key is of every taint',
+                                'tolerations that name their key: the usage and the product of the card',
+                                toleration,
+                                [],
+                                ('name the keys that the task is for, or remove the toleration', False, ()),
+                                [*[*[get(object_, 'kind')], *(([get(spec, 'nodeSelector')] if lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) else [*[get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]]) if (lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) else ([*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]] if any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) else [*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) if matches(get(t, 'key'), p['usagePattern']) for because_ in [get(t, 'key')]]])), *[get(toleration, 'operator')], *[effect]], *[key]],
+                            ))
+
+
+def PL111(s: Any, p: Any, out: Any) -> None:
+    """control-plane-tolerated"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        tolerations = get(spec, 'tolerations')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        if ((lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) or any(matches(get(t, 'key'), p['usagePattern']) for t in items(tolerations))):
+            for toleration_at, toleration in located((*('pod',), 'spec', 'tolerations'), tolerations):
+                key = get(toleration, 'key')
+                if matches(key, '[^/]+/control-plane|node-role\\.kubernetes\\.io/master'):
+                    out((
+                        (*toleration_at, 'key'),
+                        False,
+                        say("a training or inference task tolerates the control plane's taint ", text(key)),
+                        'no toleration of the control plane',
+                        key,
+                        [],
+                        ('remove the toleration', False, ()),
+                        [*[*[get(object_, 'kind')], *(([get(spec, 'nodeSelector')] if lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) else [*[get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]]) if (lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) else ([*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]] if any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) else [*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) if matches(get(t, 'key'), p['usagePattern']) for because_ in [get(t, 'key')]]]))], *[key]],
+                    ))
+
+
+def PL091(s: Any, p: Any, out: Any) -> None:
+    """driver-label-never-written"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        preferredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')
+        nodeSelectorTerms = get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
+        if ((lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(preferredDuringSchedulingIgnoredDuringExecution)) or any(matches(get(t, 'key'), p['usagePattern']) for t in items(get(spec, 'tolerations')))):
+            for term_at, term in [*located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms), *[((*w_at, 'preference'), get(w, 'preference')) for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution)]]:
+                for rule_at, rule in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')):
+                    key = get(rule, 'key')
+                    if equal(key, 'nvidia.com/gpu.driver-version'):
+                        out((
+                            (*rule_at, 'key'),
+                            False,
+                            'GPU Feature Discovery never writes the label nvidia.com/gpu.driver-version',
+                            'nvidia.com/cuda.driver-version.full',
+                            key,
+                            [],
+                            ('write nvidia.com/cuda.driver-version.full', False, (('set', (*rule_at, 'key'), 'nvidia.com/cuda.driver-version.full'), )),
+                            [*[*[get(object_, 'kind')], *(([get(spec, 'nodeSelector')] if lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) else [*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]]) if (lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms))) else ([*[preferredDuringSchedulingIgnoredDuringExecution], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]] if any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(preferredDuringSchedulingIgnoredDuringExecution)) else [*[get(spec, 'tolerations')], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(spec, 'tolerations')) if matches(get(t, 'key'), p['usagePattern']) for because_ in [get(t, 'key')]]]))], *[key]],
+                        ))
+
+
+def PL116(s: Any, p: Any, out: Any) -> None:
+    """driver-label-selected"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        nodeSelector = get(spec, 'nodeSelector')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        if ((lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), nodeSelector) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) or any(matches(get(t, 'key'), p['usagePattern']) for t in items(get(spec, 'tolerations')))):
+            gpu_driver_version = get(nodeSelector, 'nvidia.com/gpu.driver-version')
+            if (gpu_driver_version is not None):
+                out((
+                    (*('pod',), 'spec', 'nodeSelector', 'nvidia.com/gpu.driver-version'),
+                    True,
+                    'GPU Feature Discovery never writes the label nvidia.com/gpu.driver-version',
+                    'nvidia.com/cuda.driver-version.full',
+                    gpu_driver_version,
+                    [],
+                    ('write nvidia.com/cuda.driver-version.full', False, (('rename', (*('pod',), 'spec', 'nodeSelector', 'nvidia.com/gpu.driver-version'), 'nvidia.com/cuda.driver-version.full'), )),
+                    [*[*[get(object_, 'kind')], *(([nodeSelector] if lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), nodeSelector) if matches(n_at[-1], p['usagePattern'])])) else [*[get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]]) if (lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), nodeSelector) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) else ([*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]] if any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) else [*[get(spec, 'tolerations')], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(spec, 'tolerations')) if matches(get(t, 'key'), p['usagePattern']) for because_ in [get(t, 'key')]]]))], *[gpu_driver_version]],
+                ))
+
+
+def PL092(s: Any, p: Any, out: Any) -> None:
+    """memory-label-with-unit"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        preferredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')
+        nodeSelectorTerms = get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
+        if ((lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(preferredDuringSchedulingIgnoredDuringExecution)) or any(matches(get(t, 'key'), p['usagePattern']) for t in items(get(spec, 'tolerations')))):
+            for term_at, term in [*located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms), *[((*w_at, 'preference'), get(w, 'preference')) for w_at, w in [(w_at, w) for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution) if any(member(get(r, 'operator'), ('Gt', 'Lt')) for r in items(get(w, 'preference', 'matchExpressions')))]]]:
+                for rule_at, rule in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')):
+                    if equal(get(rule, 'key'), 'nvidia.com/gpu.memory'):
+                        for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
+                            if is_type(value, 'text'):
+                                if (not matches(value, '[+-]?[0-9]+')):
+                                    value_ = div(whole(quantity(value)), 1048576)
+                                    value__ = lt(0, value_)
+                                    value___ = (value_ if value__ else None)
+                                    out((
+                                        value_at,
+                                        False,
+                                        say('nvidia.com/gpu.memory is compared with ', text(value), ', and the label is a whole number of MiB without a unit'),
+                                        say('a whole number of MiB by Gt or Lt, such as ', (text(value_) if value__ else text(81920)), ' for ', (text(value) if value__ else '80Gi'), '; a card reports a little less than its nominal size'),
+                                        value,
+                                        [],
+                                        (say('write ', text(value___), ' (MiB), and compare by Gt or Lt'), False, (('set', value_at, value___), )),
+                                        [*[*[get(object_, 'kind')], *(([get(spec, 'nodeSelector')] if lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) else [*[nodeSelectorTerms], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), nodeSelectorTerms) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]]) if (lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(nodeSelectorTerms))) else ([*[preferredDuringSchedulingIgnoredDuringExecution], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]] if any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(preferredDuringSchedulingIgnoredDuringExecution)) else [*[get(spec, 'tolerations')], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(spec, 'tolerations')) if matches(get(t, 'key'), p['usagePattern']) for because_ in [get(t, 'key')]]])), *[get(rule, 'key')], *[value]], *[value]],
+                                    ))
+
+
+def PL115(s: Any, p: Any, out: Any) -> None:
+    """memory-selected-with-unit"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        nodeSelector = get(spec, 'nodeSelector')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        if ((lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), nodeSelector) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) or any(matches(get(t, 'key'), p['usagePattern']) for t in items(get(spec, 'tolerations')))):
+            gpu_memory = get(nodeSelector, 'nvidia.com/gpu.memory')
+            if is_type(gpu_memory, 'text'):
+                if (not matches(gpu_memory, '[0-9]+')):
+                    value = div(whole(quantity(gpu_memory)), 1048576)
+                    out((
+                        (*('pod',), 'spec', 'nodeSelector', 'nvidia.com/gpu.memory'),
+                        False,
+                        say('the node selector wants nvidia.com/gpu.memory ', text(gpu_memory), ', and the label is a whole number of MiB without a unit'),
+                        say('node affinity by Gt or Lt with a whole number of MiB, such as ', (text(value) if lt(0, value) else text(81920)), '; a card reports a little less than its nominal size'),
+                        gpu_memory,
+                        [],
+                        ('use node affinity with operator Gt or Lt and MiB', False, ()),
+                        [*[*[get(object_, 'kind')], *(([nodeSelector] if lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), nodeSelector) if matches(n_at[-1], p['usagePattern'])])) else [*[get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]]) if (lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), nodeSelector) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) else ([*[get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]] if any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution'))) else [*[get(spec, 'tolerations')], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(spec, 'tolerations')) if matches(get(t, 'key'), p['usagePattern']) for because_ in [get(t, 'key')]]])), *[gpu_memory]], *[gpu_memory]],
+                    ))
+
+
+def PL119(s: Any, p: Any, out: Any) -> None:
+    """preferred-memory-with-unit"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        spec = get(pod_, 'spec')
+        nodeAffinity = get(spec, 'affinity', 'nodeAffinity')
+        preferredDuringSchedulingIgnoredDuringExecution = get(nodeAffinity, 'preferredDuringSchedulingIgnoredDuringExecution')
+        if ((lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(preferredDuringSchedulingIgnoredDuringExecution)) or any(matches(get(t, 'key'), p['usagePattern']) for t in items(get(spec, 'tolerations')))):
+            for choice_at, choice in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution):
+                preference = get(choice, 'preference')
+                matchExpressions = get(preference, 'matchExpressions')
+                if (not any(member(get(r, 'operator'), ('Gt', 'Lt')) for r in items(matchExpressions))):
+                    for rule_at, rule in located((*choice_at, 'preference', 'matchExpressions'), matchExpressions):
+                        if equal(get(rule, 'key'), 'nvidia.com/gpu.memory'):
+                            for value_at, value in located((*rule_at, 'values'), get(rule, 'values')):
+                                if is_type(value, 'text'):
+                                    if (not matches(value, '[+-]?[0-9]+')):
+                                        value_ = div(whole(quantity(value)), 1048576)
+                                        value__ = lt(0, value_)
+                                        value___ = (value_ if value__ else None)
+                                        out((
+                                            value_at,
+                                            False,
+                                            say('a node is preferred by nvidia.com/gpu.memory ', text(value), ', and the label is a whole number of MiB without a unit'),
+                                            say('a whole number of MiB by Gt or Lt, such as ', (text(value_) if value__ else text(81920)), '; a card reports a little less than its nominal size'),
+                                            value,
+                                            [],
+                                            (say('write ', text(value___), ' (MiB), and compare by Gt or Lt'), False, (('set', value_at, value___), )),
+                                            [*[*[get(object_, 'kind')], *(([get(spec, 'nodeSelector')] if lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) else [*[get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for because_ in [*[get(t, 'matchExpressions')], *[because_ for r_at, r in located((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]]) if (lt(0, size([n for n_at, n in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if matches(n_at[-1], p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(nodeAffinity, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))) else ([*[preferredDuringSchedulingIgnoredDuringExecution], *[because_ for w_at, w in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'), preferredDuringSchedulingIgnoredDuringExecution) if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for because_ in [*[get(w, 'preference', 'matchExpressions')], *[because_ for r_at, r in located((*w_at, 'preference', 'matchExpressions'), get(w, 'preference', 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern']) for because_ in [get(r, 'key')]]]]] if any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(preferredDuringSchedulingIgnoredDuringExecution)) else [*[get(spec, 'tolerations')], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), get(spec, 'tolerations')) if matches(get(t, 'key'), p['usagePattern']) for because_ in [get(t, 'key')]]])), *[get(rule, 'key')], *[value], *[*[matchExpressions], *[because_ for r_at, r in located((*choice_at, 'preference', 'matchExpressions'), matchExpressions) for because_ in [get(r, 'operator')]]]], *[value]],
+                                        ))
+
+
+def PL094(s: Any, p: Any, out: Any) -> None:
+    """product-and-model-differ"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        if equal(get(pod_, 'metadata', 'labels', 'tensor-fusion.ai/enabled'), 'true'):
+            effective_gpu_model = s.effective('gpu-model')
+            effective_gpu_model_ = split(lower(effective_gpu_model), ' ')
+            if any(any(any((matches(w, '.*[0-9].*') and (not matches(w, '[0-9]+g(i?b)?'))) for w in split(b, '_')) for b in split(a, '-')) for a in effective_gpu_model_):
+                for toleration_at, toleration in located((*('pod',), 'spec', 'tolerations'), get(pod_, 'spec', 'tolerations')):
+                    if matches(get(toleration, 'key'), '[^/]+/[^/]+\\.product'):
+                        if (not equal(get(toleration, 'operator'), 'Exists')):
+                            value = get(toleration, 'value')
+                            if is_type(value, 'text'):
+                                if (not any(any(any((matches(w, '.*[0-9].*') and (not matches(w, '[0-9]+g(i?b)?')) and any(any(equal(d, w) for d in split(c, '_')) for c in split(lower(value), '-'))) for w in split(b, '_')) for b in split(a, '-')) for a in effective_gpu_model_)):
+                                    out((
+                                        (*toleration_at, 'value'),
+                                        False,
+                                        say('the tolerated card is ', text(value), ', and gpu-model asks for ', text(effective_gpu_model)),
+                                        say('the product label of a node with ', text(effective_gpu_model)),
+                                        value,
+                                        [(('effective', 'gpu-model'), say('gpu-model is ', text(effective_gpu_model)))],
+                                        ('name the same card in both', False, ()),
+                                        [*[*[get(object_, 'kind')], *[get(pod_, 'metadata', 'labels', 'tensor-fusion.ai/enabled')], *[get(toleration, 'key')], *[get(toleration, 'operator')], *[value], *[*[effective_gpu_model], *[because_ for a_at, a in [(('effective', 'gpu-model'), part) for part in effective_gpu_model_] if any(any((matches(w, '.*[0-9].*') and (not matches(w, '[0-9]+g(i?b)?'))) for w in split(b, '_')) for b in split(a, '-')) for because_ in [*[a], *[because_ for b_at, b in [(a_at, part) for part in split(a, '-')] if any((matches(w, '.*[0-9].*') and (not matches(w, '[0-9]+g(i?b)?'))) for w in split(b, '_')) for because_ in [*[b], *[because_ for w_at, w in [(b_at, part) for part in split(b, '_')] if (matches(w, '.*[0-9].*') and (not matches(w, '[0-9]+g(i?b)?'))) for because_ in [*[w], *[w]]]]]]]]], *[*[effective_gpu_model], *[because_ for a_at, a in [(('effective', 'gpu-model'), part) for part in effective_gpu_model_] for because_ in [*[a], *[because_ for b_at, b in [(a_at, part) for part in split(a, '-')] for because_ in [*[b], *[because_ for w_at, w in [(b_at, part) for part in split(b, '_')] for because_ in ([w] if not matches(w, '.*[0-9].*') else ([w] if not (not matches(w, '[0-9]+g(i?b)?')) else [*[value], *[because_ for c_at, c in [((*toleration_at, 'value'), part) for part in split(lower(value), '-')] for because_ in [*[c], *[because_ for d_at, d in [(c_at, part) for part in split(c, '_')] for because_ in [*[d], *[w]]]]]]))]]]]]]],
+                                    ))
+
+
+def PL095(s: Any, p: Any, out: Any) -> None:
+    """workers-lack-tolerations"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not equal(get(object_, 'kind'), 'DaemonSet')):
+        if equal(get(pod_, 'metadata', 'labels', 'tensor-fusion.ai/enabled'), 'true'):
+            if equal(s.effective('is-local-gpu'), 'false'):
+                effective_worker_pod_template = s.effective('worker-pod-template')
+                spec = get(pod_, 'spec')
+                tolerations = get(spec, 'tolerations')
+                if any(((matches(get(t, 'key'), p['usagePattern']) or matches(get(t, 'key'), '[^/]+/[^/]+\\.product') or member(get(t, 'key'), p['productTaints'])) and (not any((equal(get(o, 'key'), get(t, 'key')) or (equal(get(o, 'operator'), 'Exists') and ((not (get(o, 'key') is not None)) or equal(get(o, 'key'), '')))) for o in items((get(s.parsed(effective_worker_pod_template, 'yaml'), 'spec', 'tolerations') if is_type(effective_worker_pod_template, 'text') else get(effective_worker_pod_template, 'spec', 'tolerations')))))) for t in items(tolerations)):
+                    reads_1 = ([get(s.parsed(effective_worker_pod_template, 'yaml'), 'spec', 'tolerations')] if is_type(effective_worker_pod_template, 'text') else [*[effective_worker_pod_template], *[get(effective_worker_pod_template, 'spec', 'tolerations')]])
+                    out((
+                        (*('pod',), 'spec', 'tolerations'),
+                        False,
+                        'in remote mode these tolerations stay with the client, and the workers that hold the card have none of them',
+                        "the tolerations of usage and product in tensor-fusion.ai/worker-pod-template, unless the pool's worker template has them",
+                        None,
+                        [],
+                        ('add the tolerations under spec in tensor-fusion.ai/worker-pod-template', False, ()),
+                        [*[*[get(object_, 'kind')], *[get(pod_, 'metadata', 'labels', 'tensor-fusion.ai/enabled')], *[s.effective('is-local-gpu')]], *[*[tolerations], *[because_ for t_at, t in located((*('pod',), 'spec', 'tolerations'), tolerations) if ((matches(get(t, 'key'), p['usagePattern']) or matches(get(t, 'key'), '[^/]+/[^/]+\\.product') or member(get(t, 'key'), p['productTaints'])) and (not any((equal(get(o, 'key'), get(t, 'key')) or (equal(get(o, 'operator'), 'Exists') and ((not (get(o, 'key') is not None)) or equal(get(o, 'key'), '')))) for o in items((get(s.parsed(effective_worker_pod_template, 'yaml'), 'spec', 'tolerations') if is_type(effective_worker_pod_template, 'text') else get(effective_worker_pod_template, 'spec', 'tolerations')))))) for because_ in [*[get(t, 'key')], *[*reads_1, *[because_ for o_at, o in (located((*('effective', 'worker-pod-template'), 'spec', 'tolerations'), get(s.parsed(effective_worker_pod_template, 'yaml'), 'spec', 'tolerations')) if is_type(effective_worker_pod_template, 'text') else located((*('effective', 'worker-pod-template'), 'spec', 'tolerations'), get(effective_worker_pod_template, 'spec', 'tolerations'))) for because_ in [*[*[get(o, 'key')], *[get(t, 'key')]], *([get(o, 'operator')] if not equal(get(o, 'operator'), 'Exists') else [*[get(o, 'key')], *[get(o, 'key')]])]]]]]]],
                     ))

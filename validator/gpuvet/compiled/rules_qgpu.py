@@ -4,30 +4,1380 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
-    version, whole,
+    add, div, equal, flatten, get, integer, is_type, items, largest, le, located, lt, matches, member, mod, mul,
+    nearest, pod_reads, pod_sum, quantity, repaired, say, shown, size, split, text, version, whole,
 )
+
+
+def _in_bytes_8a7379(s: Any) -> Any:
+    """in_bytes"""
+    self_ = s.value
+    resources = get(self_, 'resources')
+    qgpu_memory = get(resources, 'limits', 'tke.cloud.tencent.com/qgpu-memory')
+    qgpu_memory_ = (qgpu_memory if (qgpu_memory is not None) else get(resources, 'requests', 'tke.cloud.tencent.com/qgpu-memory'))
+    qgpu_memory_nanos = quantity(qgpu_memory_)
+    return ((matches(qgpu_memory_, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, qgpu_memory_nanos)) or le(1048576, whole(qgpu_memory_nanos)))
+
+
+def _in_bytes_8a7379_because(s: Any, truth: bool) -> Any:
+    """in_bytes"""
+    self_ = s.value
+    reads_1 = ([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')]])
+    return ([*reads_1, *reads_1] if (matches((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')), ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))) else reads_1) if truth else [*reads_1, *reads_1]
+
+
+def _near_dcbe15(s: Any) -> Any:
+    """near"""
+    self_ = s.value
+    resources = get(self_, 'resources')
+    qgpu_core = get(resources, 'limits', 'tke.cloud.tencent.com/qgpu-core')
+    qgpu_core_number = whole(quantity((qgpu_core if (qgpu_core is not None) else get(resources, 'requests', 'tke.cloud.tencent.com/qgpu-core'))))
+    return (95 if lt(95, qgpu_core_number) else mul(div(add(qgpu_core_number, 4), 5), 5))
+
+
+def _near_dcbe15_because(s: Any, truth: bool) -> Any:
+    """near"""
+    self_ = s.value
+    reads_1 = ([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')]])
+    return ([] if lt(95, whole(quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'))))) else reads_1) if truth else ([] if lt(95, whole(quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'))))) else reads_1)
+
+
+def _node_of_qgpu_60ffdb(s: Any) -> Any:
+    """node_of_qgpu"""
+    self_ = s.value
+    object_ = s.object
+    status = get(self_, 'status')
+    template = get(self_, 'spec', 'template')
+    return (any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'capacity')) or member('tke.cloud.tencent.com/qgpu-core', get(status, 'allocatable')))
+
+
+def _node_of_qgpu_60ffdb_because(s: Any, truth: bool) -> Any:
+    """node_of_qgpu"""
+    self_ = s.value
+    object_ = s.object
+    return ([get(self_, 'spec', 'template', 'metadata', 'labels')] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(self_, 'spec', 'template', 'metadata', 'labels'))]) else ([get(self_, 'status', 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(self_, 'status', 'capacity')) else [get(self_, 'status', 'allocatable')])) if truth else [*[*[get(self_, 'spec', 'template', 'metadata', 'labels')], *[None]], *[get(self_, 'status', 'capacity')], *[get(self_, 'status', 'allocatable')]]
+
+
+def _cards_ee841a(s: Any) -> Any:
+    """cards"""
+    return [div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory'))), div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core'))), 100)) for n in [n for n in items(s.find_all('Node')) if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))]]
+
+
+def _cards_ee841a_because(s: Any, truth: bool) -> Any:
+    """cards"""
+    reads_1 = [*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')]]]]
+    reads_2 = [*reads_1, *[because_ for n_at, n in [(n_at, n) for n_at, n in s.located_all('Node') if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))] for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
+    return reads_2 if truth else reads_2
+
+
+
+def QG003(s: Any, p: Any, out: Any) -> None:
+    """qgpu-memory-in-bytes"""
+    self_ = s.value
+    if s.once(_in_bytes_8a7379):
+        resources = get(self_, 'resources')
+        requests = get(resources, 'requests')
+        limits = get(resources, 'limits')
+        qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
+        qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+        has_qgpu_memory = (qgpu_memory_ is not None)
+        qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
+        qgpu_memory_nanos = quantity(repaired(qgpu_memory__))
+        qgpu_memory_number = whole(qgpu_memory_nanos)
+        value = add(qgpu_memory_number, 1073741823)
+        value_ = div(value, 1073741824)
+        out((
+            ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
+            False,
+            say('qgpu-memory is ', text(qgpu_memory__), ', which asks for ', text(qgpu_memory_number), ' GiB: the unit is GiB already, a suffix multiplies it'),
+            say('GiB as a bare whole number, probably ', text(value_)),
+            qgpu_memory__,
+            [],
+            (say('write ', text(value_)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory'), value_), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'), value_), )),
+            _in_bytes_8a7379_because(s, True),
+        ))
 
 
 def QG004(s: Any, p: Any, out: Any) -> None:
     """qgpu-core-granularity"""
     self_ = s.value
     resources = get(self_, 'resources')
+    requests = get(resources, 'requests')
+    limits = get(resources, 'limits')
+    qgpu_core = get(requests, 'tke.cloud.tencent.com/qgpu-core')
+    qgpu_core_ = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+    has_qgpu_core = (qgpu_core_ is not None)
+    qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
+    qgpu_core_number = whole(quantity(qgpu_core__))
+    if lt(0, qgpu_core_number):
+        if lt(qgpu_core_number, 100):
+            if lt(0, mod(qgpu_core_number, 5)):
+                near = s.once(_near_dcbe15)
+                out((
+                    ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
+                    False,
+                    say('qgpu-core is ', text(qgpu_core__), ': a slice of a card is at least 5 percent and a multiple of 5'),
+                    '5 to 95 in steps of 5, or a multiple of 100 for whole cards',
+                    qgpu_core__,
+                    [],
+                    (say('write ', text(near)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), near), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), near), )),
+                    [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
+                ))
+
+
+def QG101(s: Any, p: Any, out: Any) -> None:
+    """qgpu-core-between-steps"""
+    self_ = s.value
+    resources = get(self_, 'resources')
+    requests = get(resources, 'requests')
+    limits = get(resources, 'limits')
+    qgpu_core = get(requests, 'tke.cloud.tencent.com/qgpu-core')
+    qgpu_core_ = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+    has_qgpu_core = (qgpu_core_ is not None)
+    qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
+    qgpu_core_number = whole(quantity(qgpu_core__))
+    if lt(0, qgpu_core_number):
+        if lt(qgpu_core_number, 100):
+            if lt(0, mod(qgpu_core_number, 5)):
+                near = s.once(_near_dcbe15)
+                out((
+                    ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
+                    False,
+                    say('qgpu-core is ', text(qgpu_core__), ': the documented shares of a card are at least 5 percent and multiples of 5'),
+                    '5 to 95 in steps of 5, or a multiple of 100 for whole cards',
+                    qgpu_core__,
+                    [],
+                    (say('write ', text(near)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), near), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), near), )),
+                    [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
+                ))
+
+
+def QG005(s: Any, p: Any, out: Any) -> None:
+    """qgpu-core-zero"""
+    self_ = s.value
+    resources = get(self_, 'resources')
     qgpu_core = get(resources, 'requests', 'tke.cloud.tencent.com/qgpu-core')
     qgpu_core_ = get(resources, 'limits', 'tke.cloud.tencent.com/qgpu-core')
     has_qgpu_core = (qgpu_core_ is not None)
     qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
+    if equal(quantity(qgpu_core__), 0):
+        if (not (is_type(qgpu_core__, 'text') and matches(qgpu_core__, '[^0-9]*'))):
+            out((
+                ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
+                False,
+                say('qgpu-core is ', text(qgpu_core__), ', which asks for no compute at all'),
+                '5 to 95 in steps of 5 for a slice, a multiple of 100 for whole cards, or no qGPU keys',
+                qgpu_core__,
+                [],
+                None,
+                [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
+            ))
+
+
+def QG006(s: Any, p: Any, out: Any) -> None:
+    """qgpu-core-no-whole-cards"""
+    self_ = s.value
+    resources = get(self_, 'resources')
+    requests = get(resources, 'requests')
+    limits = get(resources, 'limits')
+    qgpu_core = get(requests, 'tke.cloud.tencent.com/qgpu-core')
+    qgpu_core_ = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+    has_qgpu_core = (qgpu_core_ is not None)
+    qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
     qgpu_core_number = whole(quantity(qgpu_core__))
-    value = lt(qgpu_core_number, 5)
-    if (lt(0, qgpu_core_number) and ((value or lt(0, mod(qgpu_core_number, 5)) or lt(100, qgpu_core_number)) and (lt(0, mod(qgpu_core_number, 100)) or value))):
+    if lt(100, qgpu_core_number):
+        if lt(0, mod(qgpu_core_number, 100)):
+            value = div(qgpu_core_number, 100)
+            value_ = mul(value, 100)
+            value__ = add(value_, 100)
+            out((
+                ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
+                False,
+                say('qgpu-core is ', text(qgpu_core__), ', which is neither a slice of one card nor a number of whole cards'),
+                say('a multiple of 100 for whole cards, nearest ', text(value_), ' and ', text(value__), ', or 5 to 95 for a slice'),
+                qgpu_core__,
+                [],
+                (say('round up to ', text(value__)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), value__), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), value__), )),
+                [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
+            ))
+
+
+def QG007(s: Any, p: Any, out: Any) -> None:
+    """qgpu-core-split-loses"""
+    self_ = s.value
+    resources = get(self_, 'resources')
+    requests = get(resources, 'requests')
+    limits = get(resources, 'limits')
+    qgpu_core = get(requests, 'tke.cloud.tencent.com/qgpu-core')
+    qgpu_core_ = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+    has_qgpu_core = (qgpu_core_ is not None)
+    qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
+    qgpu_core_number = whole(quantity(qgpu_core__))
+    if lt(100, qgpu_core_number):
+        if lt(0, mod(qgpu_core_number, 100)):
+            qgpu_memory = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+            value = add(qgpu_core_number, 99)
+            value_ = div(value, 100)
+            if (lt(2, value_) or lt(0, mod(qgpu_core_number, value_)) or lt(0, mod(whole(quantity((qgpu_memory if (qgpu_memory is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-memory')))), value_))):
+                out((
+                    ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
+                    False,
+                    say('qgpu-core ', text(qgpu_core__), ' is split over ', text(value_), ' cards, ', text(div(qgpu_core_number, value_)), ' percent of each; what does not divide is cut off'),
+                    'shares that divide evenly over two cards, such as 160 with memory 60, or a multiple of 100',
+                    qgpu_core__,
+                    [],
+                    None,
+                    [*[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])], *(([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]) if lt(2, value_) else ([*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])] if lt(0, mod(qgpu_core_number, value_)) else [*([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])]))],
+                ))
+
+
+def QG102(s: Any, p: Any, out: Any) -> None:
+    """qgpu-core-split"""
+    self_ = s.value
+    resources = get(self_, 'resources')
+    requests = get(resources, 'requests')
+    limits = get(resources, 'limits')
+    qgpu_core = get(requests, 'tke.cloud.tencent.com/qgpu-core')
+    qgpu_core_ = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+    has_qgpu_core = (qgpu_core_ is not None)
+    qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
+    qgpu_core_number = whole(quantity(qgpu_core__))
+    if lt(100, qgpu_core_number):
+        if lt(qgpu_core_number, 200):
+            if equal(mod(qgpu_core_number, 2), 0):
+                qgpu_memory = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+                if (not lt(0, mod(whole(quantity((qgpu_memory if (qgpu_memory is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-memory')))), 2))):
+                    out((
+                        ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
+                        False,
+                        say('qgpu-core ', text(qgpu_core__), ' is split over 2 cards, ', text(div(qgpu_core_number, 2)), ' percent of each'),
+                        'a program that uses two cards',
+                        qgpu_core__,
+                        [],
+                        None,
+                        [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]])],
+                    ))
+
+
+def QG008(s: Any, p: Any, out: Any) -> None:
+    """qgpu-memory-zero"""
+    self_ = s.value
+    resources = get(self_, 'resources')
+    requests = get(resources, 'requests')
+    limits = get(resources, 'limits')
+    qgpu_core = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+    if (not le(100, whole(quantity((qgpu_core if (qgpu_core is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core')))))):
+        qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
+        qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+        has_qgpu_memory = (qgpu_memory_ is not None)
+        qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
+        if equal(quantity(qgpu_memory__), 0):
+            if (not (is_type(qgpu_memory__, 'text') and matches(qgpu_memory__, '[^0-9]*'))):
+                out((
+                    ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
+                    False,
+                    say('qgpu-memory is ', text(qgpu_memory__), ', which asks for no memory at all'),
+                    'a whole number of GiB, 1 or more',
+                    qgpu_memory__,
+                    [],
+                    ('write 1', False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory'), 1), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'), 1), )),
+                    [*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])]],
+                ))
+
+
+def QG009(s: Any, p: Any, out: Any) -> None:
+    """qgpu-slice-without-memory"""
+    pod_ = s.pod
+    self_ = s.value
+    if (not (get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class') is not None)):
+        resources = get(self_, 'resources')
+        limits = get(resources, 'limits')
+        if (not any((matches(a_at[-1], '(.*/)?(.*[^a-z])?qgpu[^a-z].*') and (not member(a_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))) for a_at, a in located((*('self',), 'resources', 'limits'), limits))):
+            requests = get(resources, 'requests')
+            qgpu_core = get(requests, 'tke.cloud.tencent.com/qgpu-core')
+            qgpu_core_ = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+            has_qgpu_core = (qgpu_core_ is not None)
+            qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
+            qgpu_core_number = whole(quantity(qgpu_core__))
+            if lt(0, qgpu_core_number):
+                if lt(qgpu_core_number, 100):
+                    qgpu_memory = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+                    if (not ((qgpu_memory if (qgpu_memory is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-memory')) is not None)):
+                        out((
+                            ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
+                            True,
+                            say('qgpu-core ', text(qgpu_core__), ' asks for a slice of a card, and qgpu-memory is missing'),
+                            'tke.cloud.tencent.com/qgpu-memory (GiB, 1 or more) beside it; only whole cards go without',
+                            qgpu_core__,
+                            [],
+                            None,
+                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *[*[limits], *[None]]], *[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]])]],
+                        ))
+
+
+def QG010(s: Any, p: Any, out: Any) -> None:
+    """qgpu-memory-without-core"""
+    pod_ = s.pod
+    self_ = s.value
+    if (not (get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class') is not None)):
+        resources = get(self_, 'resources')
+        limits = get(resources, 'limits')
+        if (not any((matches(a_at[-1], '(.*/)?(.*[^a-z])?qgpu[^a-z].*') and (not member(a_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))) for a_at, a in located((*('self',), 'resources', 'limits'), limits))):
+            requests = get(resources, 'requests')
+            qgpu_core_greedy = get(limits, 'tke.cloud.tencent.com/qgpu-core-greedy')
+            if (not ((qgpu_core_greedy if (qgpu_core_greedy is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')) is not None)):
+                qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
+                qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+                has_qgpu_memory = (qgpu_memory_ is not None)
+                qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
+                if lt(0, quantity(qgpu_memory__)):
+                    qgpu_core = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+                    if (not ((qgpu_core if (qgpu_core is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core')) is not None)):
+                        out((
+                            ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
+                            True,
+                            'qgpu-memory is given and qgpu-core is missing',
+                            'tke.cloud.tencent.com/qgpu-core beside it, 5 to 95 in steps of 5; only Pods of app-class online go without',
+                            qgpu_memory__,
+                            [],
+                            None,
+                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *[*[limits], *[None]], *([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]])], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]])]],
+                        ))
+
+
+def QG011(s: Any, p: Any, out: Any) -> None:
+    """qgpu-memory-beside-whole-cards"""
+    pod_ = s.pod
+    self_ = s.value
+    if (not (get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class') is not None)):
+        if (not s.once(_in_bytes_8a7379)):
+            resources = get(self_, 'resources')
+            requests = get(resources, 'requests')
+            limits = get(resources, 'limits')
+            qgpu_core = get(requests, 'tke.cloud.tencent.com/qgpu-core')
+            qgpu_core_ = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+            has_qgpu_core = (qgpu_core_ is not None)
+            qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
+            qgpu_core_number = whole(quantity(qgpu_core__))
+            if le(100, qgpu_core_number):
+                if equal(mod(qgpu_core_number, 100), 0):
+                    qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
+                    qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+                    has_qgpu_memory = (qgpu_memory_ is not None)
+                    qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
+                    if lt(0, quantity(qgpu_memory__)):
+                        out((
+                            ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
+                            True,
+                            say('qgpu-memory has no effect beside qgpu-core ', text(qgpu_core__), ': whole cards come with all of their memory'),
+                            'qgpu-memory left out',
+                            qgpu_memory__,
+                            [(((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')), 'whole cards are asked for here')],
+                            None,
+                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *_in_bytes_8a7379_because(s, False)], *[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])]],
+                        ))
+
+
+def QG048(s: Any, p: Any, out: Any) -> None:
+    """qgpu-memory-more-than-a-card"""
+    self_ = s.value
+    if (not s.once(_in_bytes_8a7379)):
+        resources = get(self_, 'resources')
+        requests = get(resources, 'requests')
+        limits = get(resources, 'limits')
+        qgpu_core = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+        if (not le(100, whole(quantity((qgpu_core if (qgpu_core is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core')))))):
+            largestMemory = get(FACTS['qgpu-cards'], 'largestMemory')
+            qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
+            qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+            has_qgpu_memory = (qgpu_memory_ is not None)
+            qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
+            if lt(integer(largestMemory), whole(quantity(qgpu_memory__))):
+                out((
+                    ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
+                    False,
+                    say('qgpu-memory is ', text(qgpu_memory__), ' GiB, and a slice lies on one card: no supported card has more than ', text(largestMemory)),
+                    'GiB of one card; neither MB nor percent',
+                    qgpu_memory__,
+                    [],
+                    None,
+                    [*[*_in_bytes_8a7379_because(s, False), *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]])], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[largestMemory]]],
+                ))
+
+
+def QG018(s: Any, p: Any, out: Any) -> None:
+    """qgpu-with-nvidia-gpu"""
+    self_ = s.value
+    pod_ = s.pod
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+        resources = get(self_, 'resources')
+        gpu = get(resources, 'requests', 'nvidia.com/gpu')
+        gpu_ = get(resources, 'limits', 'nvidia.com/gpu')
+        has_gpu = (gpu_ is not None)
+        gpu__ = (gpu_ if has_gpu else gpu)
+        if lt(0, quantity(gpu__)):
+            out((
+                ((*('self',), 'resources', 'limits', 'nvidia.com/gpu') if has_gpu else (*('self',), 'resources', 'requests', 'nvidia.com/gpu')),
+                True,
+                'nvidia.com/gpu and qGPU keys stand in one Pod, and a node offers one or the other',
+                'tke.cloud.tencent.com/qgpu-core in multiples of 100 for whole cards, or nvidia.com/gpu alone',
+                gpu__,
+                [],
+                None,
+                [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *([gpu_] if has_gpu else [*[gpu_], *[gpu]])],
+            ))
+
+
+def QG019(s: Any, p: Any, out: Any) -> None:
+    """qgpu-with-foreign-share"""
+    self_ = s.value
+    pod_ = s.pod
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+        resources = get(self_, 'resources')
+        limits = get(resources, 'limits')
+        for asked_at, asked in [*located((*('self',), 'resources', 'limits'), limits), *[(r_at, r) for r_at, r in located((*('self',), 'resources', 'requests'), get(resources, 'requests')) if (not member(r_at[-1], limits))]]:
+            if lt(0, quantity(asked)):
+                if matches(asked_at[-1], '(tencent.com/vcuda-(core|memory)|koordinator.sh/gpu.*|metax-tech.com/.*|elasticgpu.(com|io)/.*|huawei.com/(npu|Ascend).*|cambricon.com/.*|(amd|dcu).com/gpu)'):
+                    out((
+                        asked_at,
+                        True,
+                        say(text(asked_at[-1]), ' belongs to another way of sharing GPUs, and this Pod asks for qGPU'),
+                        'only tke.cloud.tencent.com/qgpu-core and qgpu-memory',
+                        asked,
+                        [],
+                        None,
+                        [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[asked]],
+                    ))
+
+
+def QG020(s: Any, p: Any, out: Any) -> None:
+    """qgpu-resource-unknown"""
+    self_ = s.value
+    resources = get(self_, 'resources')
+    limits = get(resources, 'limits')
+    for asked_at, asked in [*located((*('self',), 'resources', 'limits'), limits), *[(r_at, r) for r_at, r in located((*('self',), 'resources', 'requests'), get(resources, 'requests')) if (not member(r_at[-1], limits))]]:
+        if (not member(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))):
+            if (matches(asked_at[-1], 'tke.cloud.tencent.com/.*gpu.*') or matches(asked_at[-1], '.*/qgpu[-_.](core|memory|core-greedy)')):
+                value = nearest(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))
+                out((
+                    asked_at,
+                    True,
+                    say(text(asked_at[-1]), ' is not a resource that qGPU offers'),
+                    say((text(value) if (value is not None) else text(('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
+                    asked_at[-1],
+                    [],
+                    (say('rename it to ', text(value)), False, (('rename', asked_at, value), )),
+                    [],
+                ))
+
+
+def QG021(s: Any, p: Any, out: Any) -> None:
+    """qgpu-schedule-policy-unknown"""
+    self_ = s.value
+    object_ = s.object
+    template = get(self_, 'spec', 'template')
+    for policy_at, policy in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]:
+        if equal(policy_at[-1], 'tke.cloud.tencent.com/qgpu-schedule-policy'):
+            if is_type(policy, 'text'):
+                if (not member(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))):
+                    value = nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))
+                    out((
+                        policy_at,
+                        False,
+                        say(text(policy), ' is not an isolation policy of qGPU'),
+                        'one of best-effort (be), fixed-share (fs), burst-share (bs)',
+                        policy,
+                        [],
+                        (say('write ', text(value)), False, (('set', policy_at, value), )),
+                        [*[policy], *[policy]],
+                    ))
+
+
+def QG022(s: Any, p: Any, out: Any) -> None:
+    """qgpu-schedule-policy-not-on-node"""
+    self_ = s.value
+    object_ = s.object
+    labels = get(self_, 'labels')
+    for policy_at, policy in [*located((*('self',), 'labels'), labels), *located((*('self',), 'annotations'), get(self_, 'annotations'))]:
+        if equal(policy_at[-1], 'tke.cloud.tencent.com/qgpu-schedule-policy'):
+            kind = get(object_, 'kind')
+            if ((not matches(kind, '(Node|Machine).*')) or (equal(kind, 'Node') and (not member(policy_at[-1], labels)))):
+                out((
+                    policy_at,
+                    True,
+                    'the isolation policy is a label of the Node; here it does nothing',
+                    'the label on the Node, or among the labels of its node pool',
+                    policy,
+                    [],
+                    None,
+                    ([kind] if (not matches(kind, '(Node|Machine).*')) else [*[kind], *[labels]]),
+                ))
+
+
+def QG023(s: Any, p: Any, out: Any) -> None:
+    """qgpu-schedule-policy-selected-unknown"""
+    pod_ = s.pod
+    spec = get(pod_, 'spec')
+    for policy_at, policy in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if equal(v_at[-1], 'tke.cloud.tencent.com/qgpu-schedule-policy')], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (equal(get(e, 'key'), 'tke.cloud.tencent.com/qgpu-schedule-policy') and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
+        if is_type(policy, 'text'):
+            if (not member(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))):
+                value = nearest(policy, ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))
+                out((
+                    policy_at,
+                    False,
+                    say('no node has the isolation policy ', text(policy)),
+                    'one of best-effort (be), fixed-share (fs), burst-share (bs), spelt as on the nodes',
+                    policy,
+                    [],
+                    (say('write ', text(value)), False, (('set', policy_at, value), )),
+                    [*[policy], *[policy]],
+                ))
+
+
+def QG025(s: Any, p: Any, out: Any) -> None:
+    """qgpu-driver-branch-unlisted"""
+    self_ = s.value
+    object_ = s.object
+    if s.once(_node_of_qgpu_60ffdb):
+        template = get(self_, 'spec', 'template')
+        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]:
+            if member(driver_at[-1], get(FACTS['qgpu-drivers'], 'labels')):
+                if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+                    driver_ = split(driver, '.')
+                    branches = get(FACTS['qgpu-drivers'], 'branches')
+                    driver__ = get(driver_, 0)
+                    if (not (get(branches, driver__, 'maximum') is not None)):
+                        if (not (get(FACTS['qgpu-drivers'], 'later', driver__) is not None)):
+                            out((
+                                driver_at,
+                                False,
+                                say('driver ', text(driver), ' is of branch ', text(driver__), ', which no list of supported drivers names'),
+                                say('a driver of branch ', text([entry_at[-1] for entry_at, entry in located((*('self',), 'branches'), branches)])),
+                                driver,
+                                [],
+                                None,
+                                [*[*_node_of_qgpu_60ffdb_because(s, True), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[get(branches, driver__, 'maximum')], *[get(FACTS['qgpu-drivers'], 'later', driver__)]]],
+                            ))
+
+
+def QG103(s: Any, p: Any, out: Any) -> None:
+    """qgpu-driver-branch-newer"""
+    self_ = s.value
+    object_ = s.object
+    if s.once(_node_of_qgpu_60ffdb):
+        template = get(self_, 'spec', 'template')
+        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]:
+            if member(driver_at[-1], get(FACTS['qgpu-drivers'], 'labels')):
+                if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+                    driver_ = split(driver, '.')
+                    branches = get(FACTS['qgpu-drivers'], 'branches')
+                    driver__ = get(driver_, 0)
+                    if (not (get(branches, driver__, 'maximum') is not None)):
+                        later = get(FACTS['qgpu-drivers'], 'later', driver__)
+                        if (later is not None):
+                            out((
+                                driver_at,
+                                False,
+                                say('driver ', text(driver), ' is of branch ', text(driver__), ', which only newer releases support (', text(get(later, 'since')), ')'),
+                                say('a driver of branch ', text([entry_at[-1] for entry_at, entry in located((*('self',), 'branches'), branches)]), ', or a release that lists ', text(driver__)),
+                                driver,
+                                [],
+                                None,
+                                [*[*_node_of_qgpu_60ffdb_because(s, True), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[get(branches, driver__, 'maximum')], *[later]]],
+                            ))
+
+
+def QG026(s: Any, p: Any, out: Any) -> None:
+    """qgpu-driver-above-bound"""
+    self_ = s.value
+    object_ = s.object
+    if s.once(_node_of_qgpu_60ffdb):
+        template = get(self_, 'spec', 'template')
+        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]:
+            if member(driver_at[-1], get(FACTS['qgpu-drivers'], 'labels')):
+                if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+                    driver_ = split(driver, '.')
+                    driver__ = get(driver_, 0)
+                    branches = get(FACTS['qgpu-drivers'], 'branches', driver__)
+                    maximum = get(branches, 'maximum')
+                    if lt(version(maximum), version(driver)):
+                        out((
+                            driver_at,
+                            False,
+                            say('driver ', text(driver), ' is newer than ', text(maximum), ', the newest of branch ', text(driver__), ' that is supported'),
+                            say(text(maximum), ' or older within branch ', text(driver__)),
+                            driver,
+                            [],
+                            None,
+                            [*[*_node_of_qgpu_60ffdb_because(s, True), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[*[driver], *[maximum]]]],
+                        ))
+
+
+def QG104(s: Any, p: Any, out: Any) -> None:
+    """qgpu-driver-above-seed-bound"""
+    self_ = s.value
+    object_ = s.object
+    if s.once(_node_of_qgpu_60ffdb):
+        template = get(self_, 'spec', 'template')
+        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]:
+            if member(driver_at[-1], get(FACTS['qgpu-drivers'], 'labels')):
+                if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+                    driver_ = split(driver, '.')
+                    driver__ = get(driver_, 0)
+                    branches = get(FACTS['qgpu-drivers'], 'branches', driver__)
+                    maximum = get(branches, 'maximum')
+                    if lt(version(maximum), version(driver)):
+                        out((
+                            driver_at,
+                            False,
+                            say('driver ', text(driver), ' is newer than ', text(maximum), ', the newest of branch ', text(driver__), ' that is supported'),
+                            say(text(maximum), ' or older within branch ', text(driver__)),
+                            driver,
+                            [],
+                            None,
+                            [*[*_node_of_qgpu_60ffdb_because(s, True), *[get(FACTS['qgpu-drivers'], 'labels')]], *[*[driver], *[*[driver], *[maximum]]]],
+                        ))
+
+
+def QG027(s: Any, p: Any, out: Any) -> None:
+    """qgpu-driver-malformed"""
+    self_ = s.value
+    object_ = s.object
+    if s.once(_node_of_qgpu_60ffdb):
+        template = get(self_, 'spec', 'template')
+        for driver_at, driver in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]:
+            if member(driver_at[-1], get(FACTS['qgpu-drivers'], 'labels')):
+                if is_type(driver, 'text'):
+                    if (driver is not None):
+                        if (not matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?')):
+                            out((
+                                driver_at,
+                                False,
+                                say(text(driver), ' is not a driver version'),
+                                'a driver version of two or three numbers such as 470.161.03',
+                                driver,
+                                [],
+                                None,
+                                [*[*_node_of_qgpu_60ffdb_because(s, True), *[get(FACTS['qgpu-drivers'], 'labels')], *[driver]], *[*[driver], *[driver]]],
+                            ))
+
+
+def QG125(s: Any, p: Any, out: Any) -> None:
+    """qgpu-driver-branch-unlisted-selected"""
+    pod_ = s.pod
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+        spec = get(pod_, 'spec')
+        labels = get(FACTS['qgpu-drivers'], 'labels')
+        for driver_at, driver in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if member(v_at[-1], labels)], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (member(get(e, 'key'), labels) and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
+            if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+                driver_ = split(driver, '.')
+                branches = get(FACTS['qgpu-drivers'], 'branches')
+                driver__ = get(driver_, 0)
+                if (not (get(branches, driver__, 'maximum') is not None)):
+                    if (not (get(FACTS['qgpu-drivers'], 'later', driver__) is not None)):
+                        out((
+                            driver_at,
+                            False,
+                            say('driver ', text(driver), ' is of branch ', text(driver__), ', which no list of supported drivers names'),
+                            say('a driver of branch ', text([entry_at[-1] for entry_at, entry in located((*('self',), 'branches'), branches)])),
+                            driver,
+                            [],
+                            None,
+                            [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[get(branches, driver__, 'maximum')], *[get(FACTS['qgpu-drivers'], 'later', driver__)]]],
+                        ))
+
+
+def QG128(s: Any, p: Any, out: Any) -> None:
+    """qgpu-driver-branch-newer-selected"""
+    pod_ = s.pod
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+        spec = get(pod_, 'spec')
+        labels = get(FACTS['qgpu-drivers'], 'labels')
+        for driver_at, driver in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if member(v_at[-1], labels)], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (member(get(e, 'key'), labels) and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
+            if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+                driver_ = split(driver, '.')
+                branches = get(FACTS['qgpu-drivers'], 'branches')
+                driver__ = get(driver_, 0)
+                if (not (get(branches, driver__, 'maximum') is not None)):
+                    later = get(FACTS['qgpu-drivers'], 'later', driver__)
+                    if (later is not None):
+                        out((
+                            driver_at,
+                            False,
+                            say('driver ', text(driver), ' is of branch ', text(driver__), ', which only newer releases support (', text(get(later, 'since')), ')'),
+                            say('a driver of branch ', text([entry_at[-1] for entry_at, entry in located((*('self',), 'branches'), branches)]), ', or a release that lists ', text(driver__)),
+                            driver,
+                            [],
+                            None,
+                            [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[get(branches, driver__, 'maximum')], *[later]]],
+                        ))
+
+
+def QG126(s: Any, p: Any, out: Any) -> None:
+    """qgpu-driver-above-bound-selected"""
+    pod_ = s.pod
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+        spec = get(pod_, 'spec')
+        labels = get(FACTS['qgpu-drivers'], 'labels')
+        for driver_at, driver in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if member(v_at[-1], labels)], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (member(get(e, 'key'), labels) and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
+            if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+                driver_ = split(driver, '.')
+                driver__ = get(driver_, 0)
+                branches = get(FACTS['qgpu-drivers'], 'branches', driver__)
+                maximum = get(branches, 'maximum')
+                if lt(version(maximum), version(driver)):
+                    out((
+                        driver_at,
+                        False,
+                        say('driver ', text(driver), ' is newer than ', text(maximum), ', the newest of branch ', text(driver__), ' that is supported'),
+                        say(text(maximum), ' or older within branch ', text(driver__)),
+                        driver,
+                        [],
+                        None,
+                        [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[*[driver], *[maximum]]]],
+                    ))
+
+
+def QG129(s: Any, p: Any, out: Any) -> None:
+    """qgpu-driver-above-seed-bound-selected"""
+    pod_ = s.pod
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+        spec = get(pod_, 'spec')
+        labels = get(FACTS['qgpu-drivers'], 'labels')
+        for driver_at, driver in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if member(v_at[-1], labels)], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (member(get(e, 'key'), labels) and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
+            if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+                driver_ = split(driver, '.')
+                driver__ = get(driver_, 0)
+                branches = get(FACTS['qgpu-drivers'], 'branches', driver__)
+                maximum = get(branches, 'maximum')
+                if lt(version(maximum), version(driver)):
+                    out((
+                        driver_at,
+                        False,
+                        say('driver ', text(driver), ' is newer than ', text(maximum), ', the newest of branch ', text(driver__), ' that is supported'),
+                        say(text(maximum), ' or older within branch ', text(driver__)),
+                        driver,
+                        [],
+                        None,
+                        [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[*[driver], *[maximum]]]],
+                    ))
+
+
+def QG127(s: Any, p: Any, out: Any) -> None:
+    """qgpu-driver-malformed-selected"""
+    pod_ = s.pod
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+        spec = get(pod_, 'spec')
+        labels = get(FACTS['qgpu-drivers'], 'labels')
+        for driver_at, driver in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if member(v_at[-1], labels)], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (member(get(e, 'key'), labels) and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
+            if is_type(driver, 'text'):
+                if (driver is not None):
+                    if (not matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?')):
+                        out((
+                            driver_at,
+                            False,
+                            say(text(driver), ' is not a driver version, so no node has it'),
+                            'a driver version of two or three numbers such as 470.161.03',
+                            driver,
+                            [],
+                            None,
+                            [*[*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[driver]], *[*[driver], *[driver]]],
+                        ))
+
+
+def QG029(s: Any, p: Any, out: Any) -> None:
+    """qgpu-card-unlisted"""
+    self_ = s.value
+    object_ = s.object
+    if s.once(_node_of_qgpu_60ffdb):
+        template = get(self_, 'spec', 'template')
+        for card_at, card in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(template, 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(template, 'metadata', 'labels'))]:
+            if member(card_at[-1], get(FACTS['qgpu-cards'], 'labels')):
+                if is_type(card, 'text'):
+                    if (not matches(card, get(FACTS['qgpu-cards'], 'pattern'))):
+                        out((
+                            card_at,
+                            False,
+                            say(text(card), ' is not among the GPU models that qGPU supports'),
+                            say('one of ', text(get(FACTS['qgpu-cards'], 'models'))),
+                            card,
+                            [],
+                            None,
+                            [*[*_node_of_qgpu_60ffdb_because(s, True), *[get(FACTS['qgpu-cards'], 'labels')], *[card]], *[*[card], *[get(FACTS['qgpu-cards'], 'pattern')]]],
+                        ))
+
+
+def QG130(s: Any, p: Any, out: Any) -> None:
+    """qgpu-card-unlisted-selected"""
+    pod_ = s.pod
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+        spec = get(pod_, 'spec')
+        labels = get(FACTS['qgpu-cards'], 'labels')
+        for card_at, card in [*[(v_at, v) for v_at, v in located((*('pod',), 'spec', 'nodeSelector'), get(spec, 'nodeSelector')) if member(v_at[-1], labels)], *[pair_ for list_at, list_ in [((*e_at, 'values'), get(e, 'values')) for e_at, e in [(e_at, e) for e_at, e in [pair_ for list_at, list_ in [((*t_at, 'matchExpressions'), get(t, 'matchExpressions')) for t_at, t in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] for pair_ in located(list_at, list_)] if (member(get(e, 'key'), labels) and equal(get(e, 'operator'), 'In'))]] for pair_ in located(list_at, list_)]]:
+            if is_type(card, 'text'):
+                if (not matches(card, get(FACTS['qgpu-cards'], 'pattern'))):
+                    out((
+                        card_at,
+                        False,
+                        say(text(card), ' is not among the GPU models that qGPU supports'),
+                        say('one of ', text(get(FACTS['qgpu-cards'], 'models'))),
+                        card,
+                        [],
+                        None,
+                        [*[*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[card]], *[*[card], *[get(FACTS['qgpu-cards'], 'pattern')]]],
+                    ))
+
+
+def QG030(s: Any, p: Any, out: Any) -> None:
+    """qgpu-not-on-native-nodes"""
+    self_ = s.value
+    spec = get(self_, 'spec')
+    type = get(spec, 'type')
+    if is_type(type, 'text'):
+        if (not matches(type, '(Native|Hosted).*')):
+            out((
+                (*('self',), 'spec', 'type'),
+                False,
+                say('qGPU runs on native nodes only, and this pool makes nodes of type ', text(type)),
+                'type Native',
+                type,
+                [],
+                None,
+                [*[type], *[type]],
+            ))
+
+
+def QG105(s: Any, p: Any, out: Any) -> None:
+    """qgpu-kubernetes-too-old"""
+    self_ = s.value
+    resources = get(self_, 'resources')
+    requests = get(resources, 'requests')
+    limits = get(resources, 'limits')
+    qgpu_memory = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+    qgpu_core_greedy = get(limits, 'tke.cloud.tencent.com/qgpu-core-greedy')
+    qgpu_core = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+    qgpu_memory_ = (qgpu_memory if (qgpu_memory is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-memory'))
+    qgpu_core_greedy_ = (qgpu_core_greedy if (qgpu_core_greedy is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy'))
+    qgpu_core_ = (qgpu_core if (qgpu_core is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core'))
+    has_qgpu_memory = (qgpu_memory_ is not None)
+    has_qgpu_core = (qgpu_core_ is not None)
+    if (has_qgpu_core or has_qgpu_memory or (qgpu_core_greedy_ is not None)):
+        qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_core_greedy_)
+        qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_memory__)
         out((
-            ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
-            False,
-            say('tke.cloud.tencent.com/qgpu-core is ', text(qgpu_core__), ', which it cannot be'),
-            '5 to 100 in steps of 5, or a multiple of 100',
+            (((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (qgpu_core is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')) if has_qgpu_core else (((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (qgpu_memory is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')) if has_qgpu_memory else ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if (qgpu_core_greedy is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
+            True,
+            'qGPU needs Kubernetes 1.14 or newer, and the configuration names an older one',
+            'Kubernetes 1.14 or newer',
             qgpu_core__,
             [],
-            (say('round up to ', text((mul(div(add(qgpu_core_number, 4), 5), 5) if lt(qgpu_core_number, 100) else mul(div(add(qgpu_core_number, 99), 100), 100)))), False, (('set', ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')), (mul(div(add(qgpu_core_number, 4), 5), 5) if lt(qgpu_core_number, 100) else mul(div(add(qgpu_core_number, 99), 100), 100))), )),
-            [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *[*(([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]) if value else (([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]) if lt(0, mod(qgpu_core_number, 5)) else ([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]))), *(([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]) if lt(0, mod(qgpu_core_number, 100)) else ([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]))]],
+            None,
+            (([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else (([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if has_qgpu_memory else ([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]))),
         ))
+
+
+def QG043(s: Any, p: Any, out: Any) -> None:
+    """qgpu-node-core-not-whole-cards"""
+    self_ = s.value
+    status = get(self_, 'status')
+    for amount_at, amount in [*located((*('self',), 'status', 'capacity'), get(status, 'capacity')), *located((*('self',), 'status', 'allocatable'), get(status, 'allocatable'))]:
+        if equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-core'):
+            amount_number = whole(quantity(amount))
+            if lt(0, mod(amount_number, 100)):
+                out((
+                    amount_at,
+                    False,
+                    say('a node offers 100 qgpu-core for each card, and ', text(amount), ' is no number of cards'),
+                    say('a multiple of 100, nearest ', text(mul(div(add(amount_number, 50), 100), 100))),
+                    amount,
+                    [],
+                    None,
+                    [amount],
+                ))
+
+
+def QG113(s: Any, p: Any, out: Any) -> None:
+    """qgpu-node-allocatable-above-capacity"""
+    self_ = s.value
+    status = get(self_, 'status')
+    for amount_at, amount in located((*('self',), 'status', 'allocatable'), get(status, 'allocatable')):
+        if member(amount_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory')):
+            capacity = get(status, 'capacity')
+            capacity_at_key = get(capacity, amount_at[-1])
+            if lt(quantity(capacity_at_key), quantity(amount)):
+                out((
+                    amount_at,
+                    False,
+                    say('allocatable ', text(amount_at[-1]), ' is ', text(amount), ', above the capacity of ', text(capacity_at_key)),
+                    say('at most ', text(capacity_at_key)),
+                    amount,
+                    [((*('self',), 'status', 'capacity', amount_at[-1]), say('the capacity is ', text(capacity_at_key)))],
+                    None,
+                    [*[amount], *[capacity_at_key]],
+                ))
+
+
+def QG016(s: Any, p: Any, out: Any) -> None:
+    """qgpu-memory-above-known-cards"""
+    self_ = s.value
+    resources = get(self_, 'resources')
+    requests = get(resources, 'requests')
+    limits = get(resources, 'limits')
+    qgpu_core = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+    if (not le(100, whole(quantity((qgpu_core if (qgpu_core is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core')))))):
+        if (not s.once(_in_bytes_8a7379)):
+            qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
+            qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+            has_qgpu_memory = (qgpu_memory_ is not None)
+            qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
+            qgpu_memory_number = whole(quantity(qgpu_memory__))
+            if le(qgpu_memory_number, integer(get(FACTS['qgpu-cards'], 'largestMemory'))):
+                cards = s.once(_cards_ee841a)
+                value = largest(items(cards))
+                if lt(value, qgpu_memory_number):
+                    out((
+                        ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
+                        False,
+                        say('qgpu-memory is ', text(qgpu_memory__), ' GiB, and no card of the known nodes has more than ', text(value)),
+                        say('at most ', text(value), ', the largest card among the known nodes'),
+                        qgpu_memory__,
+                        [],
+                        None,
+                        [*[*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *_in_bytes_8a7379_because(s, False), *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[get(FACTS['qgpu-cards'], 'largestMemory')]]], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *_cards_ee841a_because(s, True)]],
+                    ))
+
+
+def QG047(s: Any, p: Any, out: Any) -> None:
+    """qgpu-core-above-known-nodes"""
+    pod_ = s.pod
+    pod_qgpu_core = s.pod_sum('tke.cloud.tencent.com/qgpu-core')
+    value = [quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')) for n in items(s.find_all('Node'))]
+    value_ = largest(value)
+    if lt(value_, pod_qgpu_core):
+        spec = get(pod_, 'spec')
+        for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))]:
+            resources = get(c, 'resources')
+            qgpu_core = get(resources, 'requests', 'tke.cloud.tencent.com/qgpu-core')
+            qgpu_core_ = get(resources, 'limits', 'tke.cloud.tencent.com/qgpu-core')
+            has_qgpu_core = (qgpu_core_ is not None)
+            qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
+            if (qgpu_core__ is not None):
+                reads_1 = [*pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core'), *[*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
+                out((
+                    ((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
+                    False,
+                    say('the Pod asks for ', shown(pod_qgpu_core), ' qgpu-core, and no known node has more than ', shown(value_)),
+                    say('at most ', shown(value_), ' in one Pod'),
+                    qgpu_core__,
+                    [],
+                    None,
+                    [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *reads_1],
+                ))
+
+
+def QG031(s: Any, p: Any, out: Any) -> None:
+    """qgpu-app-class-unknown"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    app_class = get(annotations, 'tke.cloud.tencent.com/app-class')
+    if is_type(app_class, 'text'):
+        if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+            if (app_class is not None):
+                if (not member(app_class, ('online', 'offline'))):
+                    value = nearest(app_class, ('online', 'offline'))
+                    out((
+                        (*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'),
+                        False,
+                        say('app-class is ', text(app_class), ', which is no class of colocation'),
+                        say('one of ', text(('online', 'offline'))),
+                        app_class,
+                        [],
+                        (say('write tke.cloud.tencent.com/app-class as ', text(value)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), value), )),
+                        [*[*[app_class], *(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy')))], *[*[app_class], *[app_class]]],
+                    ))
+
+
+def QG032(s: Any, p: Any, out: Any) -> None:
+    """qgpu-offline-with-core"""
+    pod_ = s.pod
+    self_ = s.value
+    annotations = get(pod_, 'metadata', 'annotations')
+    app_class = get(annotations, 'tke.cloud.tencent.com/app-class')
+    if equal(app_class, 'offline'):
+        resources = get(self_, 'resources')
+        requests = get(resources, 'requests')
+        limits = get(resources, 'limits')
+        qgpu_core = get(requests, 'tke.cloud.tencent.com/qgpu-core')
+        qgpu_core_ = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+        has_qgpu_core = (qgpu_core_ is not None)
+        qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
+        if lt(0, quantity(qgpu_core__)):
+            out((
+                ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
+                True,
+                'an offline Pod takes its compute from qgpu-core-greedy, and this asks for qgpu-core',
+                'tke.cloud.tencent.com/qgpu-core-greedy (1 to 100) and qgpu-memory',
+                qgpu_core__,
+                [((*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), 'the Pod is offline by this annotation')],
+                ('rename it to tke.cloud.tencent.com/qgpu-core-greedy', False, (('rename', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core'), 'tke.cloud.tencent.com/qgpu-core-greedy'), ('rename', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core'), 'tke.cloud.tencent.com/qgpu-core-greedy'), )),
+                [*[app_class], *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])],
+            ))
+
+
+def QG107(s: Any, p: Any, out: Any) -> None:
+    """qgpu-offline-incomplete"""
+    pod_ = s.pod
+    self_ = s.value
+    annotations = get(pod_, 'metadata', 'annotations')
+    app_class = get(annotations, 'tke.cloud.tencent.com/app-class')
+    if equal(app_class, 'offline'):
+        resources = get(self_, 'resources')
+        requests = get(resources, 'requests')
+        limits = get(resources, 'limits')
+        qgpu_core = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+        if (not ((qgpu_core if (qgpu_core is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core')) is not None)):
+            if (not any((matches(a_at[-1], '(.*/)?(.*[^a-z])?qgpu[^a-z].*') and (not member(a_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy')))) for a_at, a in located((*('self',), 'resources', 'limits'), limits))):
+                qgpu_memory = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+                qgpu_core_greedy = get(limits, 'tke.cloud.tencent.com/qgpu-core-greedy')
+                qgpu_memory_ = (qgpu_memory if (qgpu_memory is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-memory'))
+                qgpu_core_greedy_ = (qgpu_core_greedy if (qgpu_core_greedy is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy'))
+                has_qgpu_core_greedy = (qgpu_core_greedy_ is not None)
+                if (not equal(has_qgpu_core_greedy, (qgpu_memory_ is not None))):
+                    qgpu_core_greedy__ = (qgpu_core_greedy_ if has_qgpu_core_greedy else qgpu_memory_)
+                    reads_1 = [*([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]), *([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]])]
+                    out((
+                        (((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if (qgpu_core_greedy is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')) if has_qgpu_core_greedy else ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (qgpu_memory is not None) else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))),
+                        True,
+                        say('an offline Pod needs both qgpu-core-greedy and qgpu-memory, and ', ('qgpu-memory' if has_qgpu_core_greedy else 'qgpu-core-greedy'), ' is missing'),
+                        'tke.cloud.tencent.com/qgpu-core-greedy (1 to 100) and tke.cloud.tencent.com/qgpu-memory (GiB)',
+                        qgpu_core_greedy__,
+                        [((*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), 'the Pod is offline by this annotation')],
+                        None,
+                        [*[*[app_class], *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *[*[limits], *[None]]], *reads_1],
+                    ))
+
+
+def QG108(s: Any, p: Any, out: Any) -> None:
+    """qgpu-greedy-out-of-range"""
+    self_ = s.value
+    resources = get(self_, 'resources')
+    requests = get(resources, 'requests')
+    limits = get(resources, 'limits')
+    qgpu_core_greedy = get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')
+    qgpu_core_greedy_ = get(limits, 'tke.cloud.tencent.com/qgpu-core-greedy')
+    has_qgpu_core_greedy = (qgpu_core_greedy_ is not None)
+    qgpu_core_greedy__ = (qgpu_core_greedy_ if has_qgpu_core_greedy else qgpu_core_greedy)
+    if (not (is_type(qgpu_core_greedy__, 'text') and matches(qgpu_core_greedy__, '[^0-9]*'))):
+        qgpu_core_greedy_nanos = quantity(qgpu_core_greedy__)
+        value = equal(qgpu_core_greedy_nanos, 0)
+        if (value or lt(100, whole(qgpu_core_greedy_nanos))):
+            value_ = (1 if value else 100)
+            out((
+                ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if has_qgpu_core_greedy else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')),
+                False,
+                say('qgpu-core-greedy is ', text(qgpu_core_greedy__), ': an offline Pod runs on one card, on 1 to 100 percent of it'),
+                '1 to 100',
+                qgpu_core_greedy__,
+                [],
+                (say('write ', text(value_)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy'), value_), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy'), value_), )),
+                [*([qgpu_core_greedy_] if has_qgpu_core_greedy else [*[qgpu_core_greedy_], *[qgpu_core_greedy]]), *([qgpu_core_greedy_] if has_qgpu_core_greedy else [*[qgpu_core_greedy_], *[qgpu_core_greedy]])],
+            ))
+
+
+def QG033(s: Any, p: Any, out: Any) -> None:
+    """qgpu-online-with-core"""
+    pod_ = s.pod
+    self_ = s.value
+    annotations = get(pod_, 'metadata', 'annotations')
+    app_class = get(annotations, 'tke.cloud.tencent.com/app-class')
+    if equal(app_class, 'online'):
+        resources = get(self_, 'resources')
+        limits = get(resources, 'limits')
+        for asked_at, asked in [*located((*('self',), 'resources', 'limits'), limits), *[(r_at, r) for r_at, r in located((*('self',), 'resources', 'requests'), get(resources, 'requests')) if (not member(r_at[-1], limits))]]:
+            if lt(0, quantity(asked)):
+                if member(asked_at[-1], ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-core-greedy')):
+                    out((
+                        asked_at,
+                        True,
+                        say('an online Pod asks for qgpu-memory alone, and this asks for ', text(asked_at[-1])),
+                        'only tke.cloud.tencent.com/qgpu-memory',
+                        asked,
+                        [((*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), 'the Pod is online by this annotation')],
+                        None,
+                        [*[app_class], *[asked]],
+                    ))
+
+
+def QG034(s: Any, p: Any, out: Any) -> None:
+    """qgpu-greedy-without-offline"""
+    pod_ = s.pod
+    self_ = s.value
+    if (not (get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class') is not None)):
+        resources = get(self_, 'resources')
+        qgpu_core_greedy = get(resources, 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')
+        qgpu_core_greedy_ = get(resources, 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy')
+        has_qgpu_core_greedy = (qgpu_core_greedy_ is not None)
+        qgpu_core_greedy__ = (qgpu_core_greedy_ if has_qgpu_core_greedy else qgpu_core_greedy)
+        if lt(0, quantity(qgpu_core_greedy__)):
+            out((
+                ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if has_qgpu_core_greedy else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')),
+                True,
+                'qgpu-core-greedy is compute of offline Pods, and this Pod has no app-class',
+                'the annotation tke.cloud.tencent.com/app-class: offline on the Pod template, or qgpu-core instead',
+                qgpu_core_greedy__,
+                [],
+                None,
+                [*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *([qgpu_core_greedy_] if has_qgpu_core_greedy else [*[qgpu_core_greedy_], *[qgpu_core_greedy]])],
+            ))
+
+
+def QG041(s: Any, p: Any, out: Any) -> None:
+    """qgpu-in-init-container"""
+    pod_ = s.pod
+    for c_at, c in located((*('pod',), 'spec', 'initContainers'), get(pod_, 'spec', 'initContainers')):
+        resources = get(c, 'resources')
+        requests = get(resources, 'requests')
+        limits = get(resources, 'limits')
+        qgpu_memory = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
+        qgpu_core_greedy = get(limits, 'tke.cloud.tencent.com/qgpu-core-greedy')
+        qgpu_core = get(limits, 'tke.cloud.tencent.com/qgpu-core')
+        qgpu_memory_ = (qgpu_memory if (qgpu_memory is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-memory'))
+        qgpu_core_ = (qgpu_core if (qgpu_core is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core'))
+        has_qgpu_core = (qgpu_core_ is not None)
+        qgpu_memory__ = (qgpu_memory_ if (qgpu_memory_ is not None) else (qgpu_core_greedy if (qgpu_core_greedy is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')))
+        qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_memory__)
+        if lt(0, quantity(qgpu_core__)):
+            reads_1 = (([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if (qgpu_memory_ is not None) else [*([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]), *([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]])])
+            reads_2 = (([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else [*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *reads_1])
+            out((
+                (((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if (qgpu_core is not None) else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')) if has_qgpu_core else (((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (qgpu_memory is not None) else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')) if (qgpu_memory_ is not None) else ((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core-greedy') if (qgpu_core_greedy is not None) else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')))),
+                True,
+                say('init container ', text(get(c, 'name')), ' asks for qGPU, and the qGPU scheduler gives cards to ordinary containers only'),
+                "qGPU keys in the Pod's containers only",
+                qgpu_core__,
+                [],
+                None,
+                reads_2,
+            ))
+
+
+def QG044(s: Any, p: Any, out: Any) -> None:
+    """qgpu-quota-not-enforced"""
+    self_ = s.value
+    for cap_at, cap in located((*('self',), 'spec', 'hard'), get(self_, 'spec', 'hard')):
+        if matches(cap_at[-1], '(limits[.])?tke[.]cloud[.]tencent[.]com/qgpu-.*'):
+            out((
+                cap_at,
+                True,
+                say(text(cap_at[-1]), ' is stored and never enforced: a quota counts extended resources by their requests'),
+                'requests.tke.cloud.tencent.com/qgpu-core, -memory or -core-greedy',
+                cap_at[-1],
+                [],
+                None,
+                [],
+            ))
+
+
+def QG045(s: Any, p: Any, out: Any) -> None:
+    """qgpu-app-class-not-on-template"""
+    self_ = s.value
+    object_ = s.object
+    template = get(self_, 'spec', 'template')
+    if (get(template, 'spec', 'containers') is not None):
+        annotations = get(self_, 'metadata', 'annotations')
+        app_class = get(annotations, 'tke.cloud.tencent.com/app-class')
+        if (app_class is not None):
+            if (not (get(template, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class') is not None)):
+                out((
+                    (*('self',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'),
+                    True,
+                    say('app-class stands on the ', text(get(object_, 'kind')), ', and only its Pods are looked at'),
+                    'the annotation under spec.template.metadata.annotations',
+                    app_class,
+                    [],
+                    None,
+                    [*[get(template, 'spec', 'containers')], *[*[app_class], *[get(template, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')]]],
+                ))
+
+
+def QG036(s: Any, p: Any, out: Any) -> None:
+    """qgpu-role-excess-verb"""
+    self_ = s.value
+    for rule_at, rule in located((*('self',), 'rules'), get(self_, 'rules')):
+        for verb_at, verb in located((*rule_at, 'verbs'), get(rule, 'verbs')):
+            if (not equal(verb, '*')):
+                metadata = get(self_, 'metadata')
+                resources = get(rule, 'resources')
+                apiGroups = get(rule, 'apiGroups')
+                name = get(metadata, 'name')
+                roles = get(FACTS['qgpu-roles'], 'roles', name)
+                value = [r for r in items(resources) if (any((member(get(g, 'group'), apiGroups) and member(r, get(g, 'resources'))) for g in items(roles)) and (not any((member(get(g, 'group'), apiGroups) and member(r, get(g, 'resources')) and (member(verb, get(g, 'verbs')) or member('*', get(g, 'verbs')))) for g in items(roles))))]
+                if lt(0, size(value)):
+                    reads_1 = [*[resources], *[because_ for r_at, r in located((*rule_at, 'resources'), resources) for because_ in [*[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]]]]], *[*[roles], *[because_ for g_at, g in located((*('self',), 'roles', name), roles) for because_ in [*[*[get(g, 'group')], *[apiGroups]], *[*[r], *[get(g, 'resources')]], *[*[*[verb], *[get(g, 'verbs')]], *[get(g, 'verbs')]]]]]]]]
+                    out((
+                        verb_at,
+                        False,
+                        say(text(name), ' does not need to ', text(verb), ' ', text(value)),
+                        say(text(flatten([get(g, 'verbs') for g in [g for g in items(roles) if (member(get(g, 'group'), apiGroups) and any(member(r, value) for r in items(get(g, 'resources'))))]])), ' for ', text(value)),
+                        verb,
+                        [],
+                        None,
+                        [*[verb], *reads_1],
+                    ))
+
+
+def QG109(s: Any, p: Any, out: Any) -> None:
+    """qgpu-role-excess-resource"""
+    self_ = s.value
+    metadata = get(self_, 'metadata')
+    name = get(metadata, 'name')
+    roles = get(FACTS['qgpu-roles'], 'roles', name)
+    if (roles is not None):
+        for rule_at, rule in located((*('self',), 'rules'), get(self_, 'rules')):
+            apiGroups = get(rule, 'apiGroups')
+            if (not any(member(g, get(FACTS['qgpu-roles'], 'misspelt')) for g in items(apiGroups))):
+                for resource_at, resource in [*located((*rule_at, 'resources'), get(rule, 'resources')), *located((*rule_at, 'nonResourceURLs'), get(rule, 'nonResourceURLs'))]:
+                    if (not any((member(get(g, 'group'), apiGroups) and member(resource, get(g, 'resources'))) for g in items(roles))):
+                        out((
+                            resource_at,
+                            False,
+                            say(text(name), ' does not need ', ('every resource' if equal(resource, '*') else text(resource))),
+                            say('only ', text(flatten([get(g, 'resources') for g in items(roles)]))),
+                            resource,
+                            [],
+                            None,
+                            [*[*[apiGroups], *[because_ for g_at, g in located((*rule_at, 'apiGroups'), apiGroups) for because_ in [*[g], *[get(FACTS['qgpu-roles'], 'misspelt')]]]], *[*[roles], *[*[apiGroups], *[resource]]]],
+                        ))
+
+
+def QG110(s: Any, p: Any, out: Any) -> None:
+    """qgpu-role-group-unknown"""
+    self_ = s.value
+    for rule_at, rule in located((*('self',), 'rules'), get(self_, 'rules')):
+        for group_at, group in located((*rule_at, 'apiGroups'), get(rule, 'apiGroups')):
+            misspelt = get(FACTS['qgpu-roles'], 'misspelt')
+            misspelt_ = get(misspelt, group)
+            if (misspelt_ is not None):
+                out((
+                    group_at,
+                    False,
+                    say('there is no API group ', text(group), ', so the rule grants nothing'),
+                    say(('the core group, which is written as an empty text' if equal(misspelt_, '') else text(misspelt_))),
+                    group,
+                    [],
+                    (say('write ', text(misspelt_)), False, (('set', group_at, misspelt_), )),
+                    [misspelt_],
+                ))
+
+
+def QG037(s: Any, p: Any, out: Any) -> None:
+    """qgpu-role-lacks-permission"""
+    self_ = s.value
+    if (not (get(self_, 'aggregationRule') is not None)):
+        rules = get(self_, 'rules')
+        if is_type(rules, 'list'):
+            metadata = get(self_, 'metadata')
+            name = get(metadata, 'name')
+            for need_at, need in located((*('self',), 'roles', name), get(FACTS['qgpu-roles'], 'roles', name)):
+                if (not (get(need, 'retired') is not None)):
+                    for resource_at, resource in located((*need_at, 'resources'), get(need, 'resources')):
+                        verbs = get(need, 'verbs')
+                        group = get(need, 'group')
+                        misspelt = get(FACTS['qgpu-roles'], 'misspelt')
+                        value = [v for v in items(verbs) if (not any(((member(group, get(r, 'apiGroups')) or member('*', get(r, 'apiGroups')) or any(equal(get(misspelt, g), group) for g in items(get(r, 'apiGroups')))) and (member(resource, get(r, 'resources')) or member('*', get(r, 'resources'))) and (member(v, get(r, 'verbs')) or member('*', get(r, 'verbs')))) for r in items(rules)))]
+                        if lt(0, size(value)):
+                            reads_1 = [*[verbs], *[because_ for v_at, v in located((*need_at, 'verbs'), verbs) for because_ in [*[rules], *[because_ for r_at, r in located((*('self',), 'rules'), rules) for because_ in [*[*[*[group], *[get(r, 'apiGroups')]], *[get(r, 'apiGroups')], *[*[get(r, 'apiGroups')], *[because_ for g_at, g in located((*r_at, 'apiGroups'), get(r, 'apiGroups')) for because_ in [*[get(misspelt, g)], *[group]]]]], *[*[*[resource], *[get(r, 'resources')]], *[get(r, 'resources')]], *[*[*[v], *[get(r, 'verbs')]], *[get(r, 'verbs')]]]]]]]
+                            out((
+                                (*('self',), 'rules'),
+                                True,
+                                say(text(name), ' needs to ', text(value), ' ', text(resource), ', which no rule grants'),
+                                say(text(verbs), ' on ', text(resource)),
+                                'no rule',
+                                [],
+                                None,
+                                [*[*[get(self_, 'aggregationRule')], *[rules], *[get(need, 'retired')]], *reads_1],
+                            ))
+
+
+def QG039(s: Any, p: Any, out: Any) -> None:
+    """qgpu-role-wildcard"""
+    self_ = s.value
+    for rule_at, rule in located((*('self',), 'rules'), get(self_, 'rules')):
+        if member('', get(rule, 'apiGroups')):
+            metadata = get(self_, 'metadata')
+            resources = get(rule, 'resources')
+            name = get(metadata, 'name')
+            value = [g for g in items(get(FACTS['qgpu-roles'], 'roles', name)) if (equal(get(g, 'group'), '') and any(member(r, resources) for r in items(get(g, 'resources'))))]
+            if lt(0, size(value)):
+                for verb_at, verb in located((*rule_at, 'verbs'), get(rule, 'verbs')):
+                    if equal(verb, '*'):
+                        reads_1 = [*[get(FACTS['qgpu-roles'], 'roles', name)], *[because_ for g_at, g in located((*('self',), 'roles', name), get(FACTS['qgpu-roles'], 'roles', name)) for because_ in [*[get(g, 'group')], *[*[get(g, 'resources')], *[because_ for r_at, r in located((*g_at, 'resources'), get(g, 'resources')) for because_ in [*[r], *[resources]]]]]]]
+                        out((
+                            verb_at,
+                            False,
+                            say(text(name), ' may do everything to ', text(resources)),
+                            say(text(flatten([get(g, 'verbs') for g in value]))),
+                            verb,
+                            [],
+                            None,
+                            [*[*[get(rule, 'apiGroups')], *reads_1], *[verb]],
+                        ))
+
+
+def QG038(s: Any, p: Any, out: Any) -> None:
+    """qgpu-manager-not-privileged"""
+    self_ = s.value
+    spec = get(self_, 'spec')
+    spec_ = get(spec, 'template', 'spec')
+    containers = get(spec_, 'containers')
+    if (containers is not None):
+        if (get(spec, 'selector') is not None):
+            if (not any(equal(get(c, 'securityContext', 'privileged'), True) for c in [*items(get(spec_, 'initContainers')), *items(containers)])):
+                out((
+                    (*('self',), 'spec', 'template', 'spec', 'containers'),
+                    True,
+                    'no container of qgpu-manager is privileged',
+                    'securityContext.privileged: true',
+                    'unprivileged containers',
+                    [],
+                    None,
+                    [*[*[containers], *[get(spec, 'selector')]], *[*[containers], *[because_ for c_at, c in [*located((*('self',), 'spec', 'template', 'spec', 'initContainers'), get(spec_, 'initContainers')), *located((*('self',), 'spec', 'template', 'spec', 'containers'), containers)] for because_ in [get(c, 'securityContext', 'privileged')]], *[None]]],
+                ))
+
+
+def QG138(s: Any, p: Any, out: Any) -> None:
+    """qgpu-scheduler-replicas"""
+    self_ = s.value
+    spec = get(self_, 'spec')
+    replicas = get(spec, 'replicas')
+    if (replicas is not None):
+        if is_type(replicas, 'number'):
+            if (not equal(replicas, 1)):
+                out((
+                    (*('self',), 'spec', 'replicas'),
+                    False,
+                    say('qgpu-scheduler runs as ', text(replicas), ' replicas, and 1 is documented'),
+                    '1',
+                    replicas,
+                    [],
+                    ('write 1', False, (('set', (*('self',), 'spec', 'replicas'), 1), )),
+                    [*[replicas], *[replicas], *[replicas]],
+                ))
+
+
+def QG040(s: Any, p: Any, out: Any) -> None:
+    """elasticgpu-without-index"""
+    self_ = s.value
+    spec = get(self_, 'spec')
+    if is_type(spec, 'map'):
+        if (not (get(spec, 'index') is not None)):
+            out((
+                (*('self',), 'spec'),
+                False,
+                'spec.index is missing',
+                'the number of the card on its node, a whole number',
+                spec,
+                [],
+                None,
+                [*[spec], *[get(spec, 'index')]],
+            ))

@@ -4,42 +4,2465 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    UNKNOWN, add, contains, div, dotted, ends, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member,
-    mod, mul, nearest, pairs, pod_reads, pod_sum, quantity, say, shown, size, smallest, split, starts, sub, text, total, trim,
-    version, whole,
+    contains, dotted, equal, get, integer, is_type, items, le, located, lower, lt, matches, member, near_key,
+    near_quantity, quantity, say, shown, size, split, starts, text, trim, version, whole,
 )
+
+
+def TF002(s: Any, p: Any, out: Any) -> None:
+    """annotations-without-enabled-label"""
+    pod_ = s.pod
+    object_ = s.object
+    template_ = s.template
+    metadata = get(pod_, 'metadata')
+    annotations = get(metadata, 'annotations')
+    if (not (get(annotations, 'tensor-fusion.ai/enabled') is not None)):
+        if (not (get(object_, 'spec', 'template', 'labels') is not None)):
+            metadata_ = get(object_, 'metadata')
+            labels = get(metadata, 'labels')
+            if (not ((get(metadata, 'ownerReferences') is not None) or (get(labels, 'tensor-fusion.ai/component') is not None) or (get(metadata_, 'uid') is not None))):
+                kind = get(template_, 'kind')
+                if (not contains(kind, 'tensor-fusion.ai')):
+                    if (not any(matches(l_at[-1], 'tensor-fusion\\.ai/[Ee]na?b?l?e?d?') for l_at, l in located((*('pod',), 'metadata', 'labels'), labels))):
+                        if (equal(kind, 'Pod') or (not (get(metadata_, 'labels', 'tensor-fusion.ai/enabled') is not None))):
+                            if any(starts(a_at[-1], 'tensor-fusion.ai/') for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations)):
+                                if (not (get(labels, 'tensor-fusion.ai/enabled') is not None)):
+                                    out((
+                                        (*('pod',), 'metadata', 'labels'),
+                                        True,
+                                        'the Pod template has TensorFusion annotations but no label tensor-fusion.ai/enabled, so none of them is read',
+                                        'the label tensor-fusion.ai/enabled: "true" in the labels of the Pod template',
+                                        None,
+                                        [],
+                                        ('add tensor-fusion.ai/enabled: "true" to the labels of the Pod template', False, ()),
+                                        [*[*[get(annotations, 'tensor-fusion.ai/enabled')], *[get(object_, 'spec', 'template', 'labels')], *[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[get(metadata_, 'uid')]], *[kind], *[*[labels], *[None]], *([kind] if equal(kind, 'Pod') else [get(metadata_, 'labels', 'tensor-fusion.ai/enabled')])], *[*[annotations], *[get(labels, 'tensor-fusion.ai/enabled')]]],
+                                    ))
+
+
+def TF003(s: Any, p: Any, out: Any) -> None:
+    """enabled-label-not-true-or-false"""
+    pod_ = s.pod
+    labels = get(pod_, 'metadata', 'labels')
+    enabled = get(labels, 'tensor-fusion.ai/enabled')
+    if is_type(enabled, 'text'):
+        if (enabled is not None):
+            if (not member(enabled, ('true', 'false'))):
+                value = member(lower(enabled), ('false', 'no', 'n', 'off', '0', 'disabled'))
+                value_ = ('false' if value else 'true')
+                out((
+                    (*('pod',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'),
+                    False,
+                    say('the label tensor-fusion.ai/enabled is ', text(enabled), '; only the exact text true switches TensorFusion on'),
+                    say('one of ', text(('true', 'false'))),
+                    enabled,
+                    [],
+                    (say('write it as ', text(value_)), False, (('set', (*('pod',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'), value_), )),
+                    [*[enabled], *[*[enabled], *[enabled]]],
+                ))
+
+
+def TF004(s: Any, p: Any, out: Any) -> None:
+    """enabled-as-annotation"""
+    pod_ = s.pod
+    metadata = get(pod_, 'metadata')
+    annotations = get(metadata, 'annotations')
+    enabled = get(annotations, 'tensor-fusion.ai/enabled')
+    if (enabled is not None):
+        if (not (get(metadata, 'labels', 'tensor-fusion.ai/enabled') is not None)):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled'),
+                True,
+                'tensor-fusion.ai/enabled is an annotation here; only the label of that name is read',
+                'the same key among the labels of the Pod template',
+                'an annotation',
+                [],
+                ('move tensor-fusion.ai/enabled to the labels of the Pod template', False, ()),
+                [*[enabled], *[get(metadata, 'labels', 'tensor-fusion.ai/enabled')]],
+            ))
+
+
+def TF402(s: Any, p: Any, out: Any) -> None:
+    """enabled-label-on-owner-only"""
+    self_ = s.value
+    metadata = get(self_, 'metadata')
+    if (not any(starts(a_at[-1], 'tensor-fusion.ai/') for a_at, a in located((*('self',), 'metadata', 'annotations'), get(metadata, 'annotations')))):
+        labels = get(metadata, 'labels')
+        enabled = get(labels, 'tensor-fusion.ai/enabled')
+        if (enabled is not None):
+            spec = get(self_, 'spec')
+            spec_ = get(spec, 'jobTemplate', 'spec')
+            spec__ = (spec_ if (spec_ is not None) else spec)
+            template = get(spec__, 'template')
+            if (not (get(template, 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None)):
+                if (not (get(template, 'labels') is not None)):
+                    if (not any((get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None) for t in items(get(spec__, 'tasks')))):
+                        out((
+                            (*('self',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'),
+                            True,
+                            say('the label tensor-fusion.ai/enabled stands on the ', text(get(self_, 'kind')), ' itself and never reaches its Pods'),
+                            'the label on the Pod template',
+                            'a label of the owner',
+                            [],
+                            ('move the label to the metadata of the Pod template', False, ()),
+                            [*[*[get(metadata, 'annotations')], *[None]], *[*[enabled], *[get(template, 'metadata', 'labels', 'tensor-fusion.ai/enabled')], *[get(template, 'labels')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled')]]]]],
+                        ))
+
+
+def TF403(s: Any, p: Any, out: Any) -> None:
+    """metadata-directly-under-template"""
+    self_ = s.value
+    for part_at, part in located(('self',), ('labels', 'annotations')):
+        spec = get(self_, 'spec')
+        spec_ = get(spec, 'jobTemplate', 'spec')
+        template = get((spec_ if (spec_ is not None) else spec), 'template')
+        template__ = get(template, part)
+        if any(starts(v_at[-1], 'tensor-fusion.ai/') for v_at, v in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'template', part), template__)):
+            out((
+                (*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'template', part),
+                True,
+                say(text(part), ' stands directly under template; a Pod template has them under metadata'),
+                say('template.metadata.', text(part)),
+                part,
+                [],
+                (say('put metadata: between template and ', text(part)), False, ()),
+                [template__],
+            ))
+
+
+def TF005(s: Any, p: Any, out: Any) -> None:
+    """annotations-on-owner-only"""
+    self_ = s.value
+    spec = get(self_, 'spec')
+    annotations = get(self_, 'metadata', 'annotations')
+    spec_ = get(spec, 'jobTemplate', 'spec')
+    spec__ = (spec_ if (spec_ is not None) else spec)
+    template = get(spec__, 'template')
+    value = [(a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None) for a_at, a in located((*('self',), 'metadata', 'annotations'), annotations)]
+    value_ = [k for k in value if (k is not None)]
+    if lt(0, size(value_)):
+        reads_1 = [*[annotations], *[because_ for a_at, a in located((*('self',), 'metadata', 'annotations'), annotations) for because_ in ([] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else [*[get(template, 'metadata', 'annotations')], *[get(template, 'annotations')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'annotations')]]]])]]
+        reads_2 = [*reads_1, *[because_ for k_at, k in [((a_at if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else ('self',)), (a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(template, 'metadata', 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None)) for a_at, a in located((*('self',), 'metadata', 'annotations'), annotations)] for because_ in [k]]]
+        out((
+            (*('self',), 'metadata', 'annotations', get(value_, 0)),
+            True,
+            say('annotations of the ', text(get(self_, 'kind')), ' itself never reach its Pods: ', text(value_)),
+            'these annotations in the metadata of the Pod template',
+            'metadata.annotations of the owner',
+            [],
+            ('move them to the metadata of the Pod template', False, ()),
+            reads_2,
+        ))
+
+
+def TF404(s: Any, p: Any, out: Any) -> None:
+    """annotations-on-job-template"""
+    self_ = s.value
+    spec = get(self_, 'spec')
+    jobTemplate = get(spec, 'jobTemplate')
+    spec_ = get(jobTemplate, 'spec')
+    annotations = get(jobTemplate, 'metadata', 'annotations')
+    spec__ = (spec_ if (spec_ is not None) else spec)
+    value = [(a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None) for a_at, a in located((*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations'), annotations)]
+    value_ = [k for k in value if (k is not None)]
+    if lt(0, size(value_)):
+        reads_1 = [*[annotations], *[because_ for a_at, a in located((*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations'), annotations) for because_ in ([] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else [*[get(spec__, 'template', 'metadata', 'annotations')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'annotations')]]]])]]
+        reads_2 = [*reads_1, *[because_ for k_at, k in [((a_at if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else ('self',)), (a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], get(spec__, 'template', 'metadata', 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(get(spec__, 'tasks'))))) else None)) for a_at, a in located((*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations'), annotations)] for because_ in [k]]]
+        out((
+            (*('self',), 'spec', 'jobTemplate', 'metadata', 'annotations', get(value_, 0)),
+            True,
+            say('annotations of the job template reach the Job, not its Pods: ', text(value_)),
+            'these annotations in spec.jobTemplate.spec.template.metadata',
+            'spec.jobTemplate.metadata.annotations',
+            [],
+            ('move them to spec.jobTemplate.spec.template.metadata', False, ()),
+            reads_2,
+        ))
+
+
+def TF007(s: Any, p: Any, out: Any) -> None:
+    """key-misspelt"""
+    pod_ = s.pod
+    for entry_at, entry in located((*('pod',), 'metadata', 'annotations'), get(pod_, 'metadata', 'annotations')):
+        if starts(entry_at[-1], 'tensor-fusion.ai/'):
+            if (not member(entry_at[-1], ('tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'))):
+                value = near_key(entry_at[-1], ('tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/workload-profile'))
+                if (value is not None):
+                    if (not starts(entry_at[-1], 'tensor-fusion.ai/pool-')):
+                        if (not starts(entry_at[-1], 'tensor-fusion.ai/defrag-')):
+                            if (not starts(entry_at[-1], 'tensor-fusion.ai/index_')):
+                                out((
+                                    entry_at,
+                                    True,
+                                    say('nothing reads ', text(entry_at[-1]), '; probably ', text(value), ' is meant'),
+                                    say(text(value)),
+                                    entry_at[-1],
+                                    [],
+                                    (say('rename it to ', text(value)), False, (('rename', entry_at, value), )),
+                                    [],
+                                ))
+
+
+def TF405(s: Any, p: Any, out: Any) -> None:
+    """key-unknown"""
+    pod_ = s.pod
+    for entry_at, entry in located((*('pod',), 'metadata', 'annotations'), get(pod_, 'metadata', 'annotations')):
+        if starts(entry_at[-1], 'tensor-fusion.ai/'):
+            if (not member(entry_at[-1], ('tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'))):
+                value = near_key(entry_at[-1], ('tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/workload-profile'))
+                if (not (value is not None)):
+                    if (not starts(entry_at[-1], 'tensor-fusion.ai/pool-')):
+                        if (not starts(entry_at[-1], 'tensor-fusion.ai/defrag-')):
+                            if (not starts(entry_at[-1], 'tensor-fusion.ai/index_')):
+                                out((
+                                    entry_at,
+                                    True,
+                                    say('nothing reads the annotation ', text(entry_at[-1])),
+                                    'a key that tensor-fusion.ai knows',
+                                    entry_at[-1],
+                                    [],
+                                    (say('rename it to ', text(value)), False, (('rename', entry_at, value), )),
+                                    [],
+                                ))
+
+
+def TF406(s: Any, p: Any, out: Any) -> None:
+    """label-misspelt"""
+    pod_ = s.pod
+    for entry_at, entry in located((*('pod',), 'metadata', 'labels'), get(pod_, 'metadata', 'labels')):
+        if starts(entry_at[-1], 'tensor-fusion.ai/'):
+            if (not member(entry_at[-1], ('tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'))):
+                value = near_key(entry_at[-1], ('tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/port-name'))
+                if (value is not None):
+                    if (not starts(entry_at[-1], 'tensor-fusion.ai/pool-')):
+                        if (not starts(entry_at[-1], 'tensor-fusion.ai/defrag-')):
+                            if (not starts(entry_at[-1], 'tensor-fusion.ai/index_')):
+                                out((
+                                    entry_at,
+                                    True,
+                                    say('nothing reads ', text(entry_at[-1]), '; probably ', text(value), ' is meant'),
+                                    say(text(value)),
+                                    entry_at[-1],
+                                    [],
+                                    (say('rename it to ', text(value)), False, (('rename', entry_at, value), )),
+                                    [],
+                                ))
+
+
+def TF407(s: Any, p: Any, out: Any) -> None:
+    """label-unknown"""
+    pod_ = s.pod
+    for entry_at, entry in located((*('pod',), 'metadata', 'labels'), get(pod_, 'metadata', 'labels')):
+        if starts(entry_at[-1], 'tensor-fusion.ai/'):
+            if (not member(entry_at[-1], ('tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'))):
+                value = near_key(entry_at[-1], ('tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/port-name'))
+                if (not (value is not None)):
+                    if (not starts(entry_at[-1], 'tensor-fusion.ai/pool-')):
+                        if (not starts(entry_at[-1], 'tensor-fusion.ai/defrag-')):
+                            if (not starts(entry_at[-1], 'tensor-fusion.ai/index_')):
+                                out((
+                                    entry_at,
+                                    True,
+                                    say('nothing reads the label ', text(entry_at[-1])),
+                                    'a key that tensor-fusion.ai knows',
+                                    entry_at[-1],
+                                    [],
+                                    (say('rename it to ', text(value)), False, (('rename', entry_at, value), )),
+                                    [],
+                                ))
+
+
+def TF008(s: Any, p: Any, out: Any) -> None:
+    """placement-key-set-by-hand"""
+    pod_ = s.pod
+    object_ = s.object
+    metadata = get(pod_, 'metadata')
+    if (not ((get(metadata, 'ownerReferences') is not None) or (get(metadata, 'labels', 'tensor-fusion.ai/component') is not None) or (get(object_, 'metadata', 'uid') is not None))):
+        for k_at, k in located((*('self',), 'placements'), get(FACTS['tensor-fusion-keys'], 'placements')):
+            annotations = get(metadata, 'annotations')
+            annotations_ = get(annotations, k)
+            if (annotations_ is not None):
+                out((
+                    (*('pod',), 'metadata', 'annotations', k),
+                    True,
+                    say(text(k), " is written by the operator's scheduler, never by hand"),
+                    say('no ', text(k), ' in a manifest; the device is chosen with gpu-model, gpu-indices or gpupool, a gang with gang-min-members'),
+                    annotations_,
+                    [],
+                    (say('leave ', text(k), ' out'), False, ()),
+                    [*[*[get(metadata, 'ownerReferences')], *[get(metadata, 'labels', 'tensor-fusion.ai/component')], *[get(object_, 'metadata', 'uid')]], *[annotations_]],
+                ))
+
+
+def TF408(s: Any, p: Any, out: Any) -> None:
+    """operator-annotation-set-by-hand"""
+    pod_ = s.pod
+    object_ = s.object
+    metadata = get(pod_, 'metadata')
+    if (not ((get(metadata, 'ownerReferences') is not None) or (get(metadata, 'labels', 'tensor-fusion.ai/component') is not None) or (get(object_, 'metadata', 'uid') is not None))):
+        for entry_at, entry in located((*('pod',), 'metadata', 'annotations'), get(metadata, 'annotations')):
+            if (member(entry_at[-1], ('tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode')) or starts(entry_at[-1], 'tensor-fusion.ai/pool-') or starts(entry_at[-1], 'tensor-fusion.ai/defrag-') or starts(entry_at[-1], 'tensor-fusion.ai/index_')):
+                out((
+                    entry_at,
+                    True,
+                    say('the operator itself writes the annotation ', text(entry_at[-1])),
+                    'no such annotation in a manifest',
+                    entry,
+                    [],
+                    (say('leave ', text(entry_at[-1]), ' out'), False, ()),
+                    [*[get(metadata, 'ownerReferences')], *[get(metadata, 'labels', 'tensor-fusion.ai/component')], *[get(object_, 'metadata', 'uid')]],
+                ))
+
+
+def TF409(s: Any, p: Any, out: Any) -> None:
+    """operator-label-set-by-hand"""
+    pod_ = s.pod
+    object_ = s.object
+    template_ = s.template
+    metadata = get(pod_, 'metadata')
+    if (not ((get(metadata, 'ownerReferences') is not None) or (get(object_, 'metadata', 'uid') is not None))):
+        if (not contains(get(template_, 'kind'), 'tensor-fusion.ai')):
+            for entry_at, entry in located((*('pod',), 'metadata', 'labels'), get(metadata, 'labels')):
+                if (member(entry_at[-1], ('tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode')) or starts(entry_at[-1], 'tensor-fusion.ai/pool-') or starts(entry_at[-1], 'tensor-fusion.ai/defrag-') or starts(entry_at[-1], 'tensor-fusion.ai/index_')):
+                    out((
+                        entry_at,
+                        True,
+                        say('the operator itself writes the label ', text(entry_at[-1])),
+                        'no such label in a manifest',
+                        entry,
+                        [],
+                        (say('leave ', text(entry_at[-1]), ' out'), False, ()),
+                        [*[*[get(metadata, 'ownerReferences')], *[get(object_, 'metadata', 'uid')]], *[get(template_, 'kind')]],
+                    ))
+
+
+def TF410(s: Any, p: Any, out: Any) -> None:
+    """annotation-written-as-label"""
+    pod_ = s.pod
+    object_ = s.object
+    template_ = s.template
+    metadata = get(pod_, 'metadata')
+    labels = get(metadata, 'labels')
+    if (not ((get(metadata, 'ownerReferences') is not None) or (get(labels, 'tensor-fusion.ai/component') is not None) or (get(object_, 'metadata', 'uid') is not None))):
+        if (not contains(get(template_, 'kind'), 'tensor-fusion.ai')):
+            for entry_at, entry in located((*('pod',), 'metadata', 'labels'), labels):
+                if member(entry_at[-1], ('tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-profile')):
+                    if (not (get(metadata, 'annotations', entry_at[-1]) is not None)):
+                        out((
+                            entry_at,
+                            True,
+                            say(text(entry_at[-1]), ' is a label here; only the annotation of that name is read'),
+                            say('the annotation ', text(entry_at[-1])),
+                            'a label',
+                            [],
+                            (say('move ', text(entry_at[-1]), ' to the annotations of the Pod template'), False, ()),
+                            [*[*[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[get(object_, 'metadata', 'uid')]], *[get(template_, 'kind')]], *[get(metadata, 'annotations', entry_at[-1])]],
+                        ))
+
+
+def TF411(s: Any, p: Any, out: Any) -> None:
+    """operator-resource-asked-for"""
+    pod_ = s.pod
+    object_ = s.object
+    template_ = s.template
+    self_ = s.value
+    metadata = get(pod_, 'metadata')
+    if (not ((get(metadata, 'ownerReferences') is not None) or (get(metadata, 'labels', 'tensor-fusion.ai/component') is not None) or (get(object_, 'metadata', 'uid') is not None))):
+        if (not contains(get(template_, 'kind'), 'tensor-fusion.ai')):
+            for amount_at, amount in located((*('self',), 'resources', 'limits'), get(self_, 'resources', 'limits')):
+                if matches(amount_at[-1], 'tensor-fusion\\.ai/index(_[0-9a-f])?'):
+                    out((
+                        amount_at,
+                        True,
+                        say(text(amount_at[-1]), " is the operator's own resource; a vGPU is asked for with annotations"),
+                        'tensor-fusion.ai/tflops-request and tensor-fusion.ai/vram-request annotations',
+                        amount,
+                        [],
+                        None,
+                        [*[*[get(metadata, 'ownerReferences')], *[get(metadata, 'labels', 'tensor-fusion.ai/component')], *[get(object_, 'metadata', 'uid')]], *[get(template_, 'kind')]],
+                    ))
+
+
+def TF009(s: Any, p: Any, out: Any) -> None:
+    """key-not-read-by-this-version"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_limits = get(annotations, 'tensor-fusion.ai/auto-limits')
+    if (auto_limits is not None):
+        if le(version('1.45.0'), version(p['platform.tensorFusion'])):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-limits'),
+                True,
+                'operators from v1.45.0 on do not read tensor-fusion.ai/auto-limits',
+                'tensor-fusion.ai/autoscale',
+                'tensor-fusion.ai/auto-limits',
+                [],
+                None,
+                [auto_limits],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_limits = get(annotations, 'tensor-fusion.ai/auto-limits')
+    if (auto_limits is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.26.21')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-limits'),
+                True,
+                say('tensor-fusion.ai/auto-limits is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+                'v1.26.21 or newer',
+                auto_limits,
+                [],
+                None,
+                [auto_limits],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_replicas = get(annotations, 'tensor-fusion.ai/auto-replicas')
+    if (auto_replicas is not None):
+        if le(version('1.49.16'), version(p['platform.tensorFusion'])):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-replicas'),
+                True,
+                'operators from v1.49.16 on do not read tensor-fusion.ai/auto-replicas',
+                'no tensor-fusion.ai/auto-replicas',
+                'tensor-fusion.ai/auto-replicas',
+                [],
+                None,
+                [auto_replicas],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_replicas = get(annotations, 'tensor-fusion.ai/auto-replicas')
+    if (auto_replicas is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.26.21')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-replicas'),
+                True,
+                say('tensor-fusion.ai/auto-replicas is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+                'v1.26.21 or newer',
+                auto_replicas,
+                [],
+                None,
+                [auto_replicas],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_requests = get(annotations, 'tensor-fusion.ai/auto-requests')
+    if (auto_requests is not None):
+        if le(version('1.45.0'), version(p['platform.tensorFusion'])):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-requests'),
+                True,
+                'operators from v1.45.0 on do not read tensor-fusion.ai/auto-requests',
+                'tensor-fusion.ai/autoscale',
+                'tensor-fusion.ai/auto-requests',
+                [],
+                None,
+                [auto_requests],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_requests = get(annotations, 'tensor-fusion.ai/auto-requests')
+    if (auto_requests is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.26.21')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-requests'),
+                True,
+                say('tensor-fusion.ai/auto-requests is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+                'v1.26.21 or newer',
+                auto_requests,
+                [],
+                None,
+                [auto_requests],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_resources = get(annotations, 'tensor-fusion.ai/auto-resources')
+    if (auto_resources is not None):
+        if le(version('1.49.16'), version(p['platform.tensorFusion'])):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-resources'),
+                True,
+                'operators from v1.49.16 on do not read tensor-fusion.ai/auto-resources',
+                'tensor-fusion.ai/autoscale',
+                'tensor-fusion.ai/auto-resources',
+                [],
+                None,
+                [auto_resources],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_resources = get(annotations, 'tensor-fusion.ai/auto-resources')
+    if (auto_resources is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.45.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-resources'),
+                True,
+                say('tensor-fusion.ai/auto-resources is read from v1.45.0 on, and the configuration names v', dotted(value_version)),
+                'v1.45.0 or newer',
+                auto_resources,
+                [],
+                None,
+                [auto_resources],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_scale_target_resource = get(annotations, 'tensor-fusion.ai/auto-scale-target-resource')
+    if (auto_scale_target_resource is not None):
+        if le(version('1.49.16'), version(p['platform.tensorFusion'])):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-scale-target-resource'),
+                True,
+                'operators from v1.49.16 on do not read tensor-fusion.ai/auto-scale-target-resource: write compute for tflops',
+                'tensor-fusion.ai/autoscale-target',
+                'tensor-fusion.ai/auto-scale-target-resource',
+                [],
+                None,
+                [auto_scale_target_resource],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_scale_target_resource = get(annotations, 'tensor-fusion.ai/auto-scale-target-resource')
+    if (auto_scale_target_resource is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.45.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-scale-target-resource'),
+                True,
+                say('tensor-fusion.ai/auto-scale-target-resource is read from v1.45.0 on, and the configuration names v', dotted(value_version)),
+                'v1.45.0 or newer',
+                auto_scale_target_resource,
+                [],
+                None,
+                [auto_scale_target_resource],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    autoscale = get(annotations, 'tensor-fusion.ai/autoscale')
+    if (autoscale is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.49.16')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/autoscale'),
+                True,
+                say('tensor-fusion.ai/autoscale is read from v1.49.16 on, and the configuration names v', dotted(value_version)),
+                'v1.49.16 or newer',
+                autoscale,
+                [],
+                None,
+                [autoscale],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    autoscale_target = get(annotations, 'tensor-fusion.ai/autoscale-target')
+    if (autoscale_target is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.49.16')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/autoscale-target'),
+                True,
+                say('tensor-fusion.ai/autoscale-target is read from v1.49.16 on, and the configuration names v', dotted(value_version)),
+                'v1.49.16 or newer',
+                autoscale_target,
+                [],
+                None,
+                [autoscale_target],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    client_profile = get(annotations, 'tensor-fusion.ai/client-profile')
+    if (client_profile is not None):
+        if le(version('1.36.0'), version(p['platform.tensorFusion'])):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/client-profile'),
+                True,
+                'operators from v1.36.0 on do not read tensor-fusion.ai/client-profile',
+                'tensor-fusion.ai/workload-profile',
+                'tensor-fusion.ai/client-profile',
+                [],
+                None,
+                [client_profile],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    compute_isolation = get(annotations, 'tensor-fusion.ai/compute-isolation')
+    if (compute_isolation is not None):
+        if le(version('1.48.5'), version(p['platform.tensorFusion'])):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-isolation'),
+                True,
+                'operators from v1.48.5 on do not read tensor-fusion.ai/compute-isolation',
+                'tensor-fusion.ai/isolation',
+                'tensor-fusion.ai/compute-isolation',
+                [],
+                None,
+                [compute_isolation],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    compute_isolation = get(annotations, 'tensor-fusion.ai/compute-isolation')
+    if (compute_isolation is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.48.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-isolation'),
+                True,
+                say('tensor-fusion.ai/compute-isolation is read from v1.48.0 on, and the configuration names v', dotted(value_version)),
+                'v1.48.0 or newer',
+                compute_isolation,
+                [],
+                None,
+                [compute_isolation],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    compute_percent_limit = get(annotations, 'tensor-fusion.ai/compute-percent-limit')
+    if (compute_percent_limit is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.48.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-limit'),
+                True,
+                say('tensor-fusion.ai/compute-percent-limit is read from v1.48.0 on, and the configuration names v', dotted(value_version)),
+                'v1.48.0 or newer',
+                compute_percent_limit,
+                [],
+                None,
+                [compute_percent_limit],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    compute_percent_request = get(annotations, 'tensor-fusion.ai/compute-percent-request')
+    if (compute_percent_request is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.48.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-request'),
+                True,
+                say('tensor-fusion.ai/compute-percent-request is read from v1.48.0 on, and the configuration names v', dotted(value_version)),
+                'v1.48.0 or newer',
+                compute_percent_request,
+                [],
+                None,
+                [compute_percent_request],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    dedicated_gpu = get(annotations, 'tensor-fusion.ai/dedicated-gpu')
+    if (dedicated_gpu is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.43.3')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu'),
+                True,
+                say('tensor-fusion.ai/dedicated-gpu is read from v1.43.3 on, and the configuration names v', dotted(value_version)),
+                'v1.43.3 or newer',
+                dedicated_gpu,
+                [],
+                None,
+                [dedicated_gpu],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    disable_features = get(annotations, 'tensor-fusion.ai/disable-features')
+    if (disable_features is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.38.2')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/disable-features'),
+                True,
+                say('tensor-fusion.ai/disable-features is read from v1.38.2 on, and the configuration names v', dotted(value_version)),
+                'v1.38.2 or newer',
+                disable_features,
+                [],
+                None,
+                [disable_features],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    enabled = get(annotations, 'tensor-fusion.ai/enabled')
+    if (enabled is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.2.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled'),
+                True,
+                say('tensor-fusion.ai/enabled is read from v1.2.0 on, and the configuration names v', dotted(value_version)),
+                'v1.2.0 or newer',
+                enabled,
+                [],
+                None,
+                [enabled],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
+    if (enabled_replicas is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.26.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'),
+                True,
+                say('tensor-fusion.ai/enabled-replicas is read from v1.26.0 on, and the configuration names v', dotted(value_version)),
+                'v1.26.0 or newer',
+                enabled_replicas,
+                [],
+                None,
+                [enabled_replicas],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    eviction_protection = get(annotations, 'tensor-fusion.ai/eviction-protection')
+    if (eviction_protection is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.44.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/eviction-protection'),
+                True,
+                say('tensor-fusion.ai/eviction-protection is read from v1.44.0 on, and the configuration names v', dotted(value_version)),
+                'v1.44.0 or newer',
+                eviction_protection,
+                [],
+                None,
+                [eviction_protection],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    gang_enabled = get(annotations, 'tensor-fusion.ai/gang-enabled')
+    if (gang_enabled is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('2.4.4')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled'),
+                True,
+                say('tensor-fusion.ai/gang-enabled is read from v2.4.4 on, and the configuration names v', dotted(value_version)),
+                'v2.4.4 or newer',
+                gang_enabled,
+                [],
+                None,
+                [gang_enabled],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    gang_min_members = get(annotations, 'tensor-fusion.ai/gang-min-members')
+    if (gang_min_members is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('2.0.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members'),
+                True,
+                say('tensor-fusion.ai/gang-min-members is read from v2.0.0 on, and the configuration names v', dotted(value_version)),
+                'v2.0.0 or newer',
+                gang_min_members,
+                [],
+                None,
+                [gang_min_members],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    gang_timeout = get(annotations, 'tensor-fusion.ai/gang-timeout')
+    if (gang_timeout is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('2.0.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-timeout'),
+                True,
+                say('tensor-fusion.ai/gang-timeout is read from v2.0.0 on, and the configuration names v', dotted(value_version)),
+                'v2.0.0 or newer',
+                gang_timeout,
+                [],
+                None,
+                [gang_timeout],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    generate_workload = get(annotations, 'tensor-fusion.ai/generate-workload')
+    if (generate_workload is not None):
+        if le(version('1.35.0'), version(p['platform.tensorFusion'])):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/generate-workload'),
+                True,
+                'operators from v1.35.0 on do not read tensor-fusion.ai/generate-workload: workloads are created when needed',
+                'no tensor-fusion.ai/generate-workload',
+                'tensor-fusion.ai/generate-workload',
+                [],
+                None,
+                [generate_workload],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    generate_workload = get(annotations, 'tensor-fusion.ai/generate-workload')
+    if (generate_workload is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.17.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/generate-workload'),
+                True,
+                say('tensor-fusion.ai/generate-workload is read from v1.17.0 on, and the configuration names v', dotted(value_version)),
+                'v1.17.0 or newer',
+                generate_workload,
+                [],
+                None,
+                [generate_workload],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    gpu_count = get(annotations, 'tensor-fusion.ai/gpu-count')
+    if (gpu_count is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.26.21')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'),
+                True,
+                say('tensor-fusion.ai/gpu-count is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+                'v1.26.21 or newer',
+                gpu_count,
+                [],
+                None,
+                [gpu_count],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    gpu_indices = get(annotations, 'tensor-fusion.ai/gpu-indices')
+    if (gpu_indices is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.48.2')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'),
+                True,
+                say('tensor-fusion.ai/gpu-indices is read from v1.48.2 on, and the configuration names v', dotted(value_version)),
+                'v1.48.2 or newer',
+                gpu_indices,
+                [],
+                None,
+                [gpu_indices],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    gpu_model = get(annotations, 'tensor-fusion.ai/gpu-model')
+    if (gpu_model is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.30.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-model'),
+                True,
+                say('tensor-fusion.ai/gpu-model is read from v1.30.0 on, and the configuration names v', dotted(value_version)),
+                'v1.30.0 or newer',
+                gpu_model,
+                [],
+                None,
+                [gpu_model],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    gpu_topology_max_tier = get(annotations, 'tensor-fusion.ai/gpu-topology-max-tier')
+    if (gpu_topology_max_tier is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('2.5.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-topology-max-tier'),
+                True,
+                say('tensor-fusion.ai/gpu-topology-max-tier is read from v2.5.0 on, and the configuration names v', dotted(value_version)),
+                'v2.5.0 or newer',
+                gpu_topology_max_tier,
+                [],
+                None,
+                [gpu_topology_max_tier],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    gpu_topology_source = get(annotations, 'tensor-fusion.ai/gpu-topology-source')
+    if (gpu_topology_source is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('2.5.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-topology-source'),
+                True,
+                say('tensor-fusion.ai/gpu-topology-source is read from v2.5.0 on, and the configuration names v', dotted(value_version)),
+                'v2.5.0 or newer',
+                gpu_topology_source,
+                [],
+                None,
+                [gpu_topology_source],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    gpupool = get(annotations, 'tensor-fusion.ai/gpupool')
+    if (gpupool is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.9.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpupool'),
+                True,
+                say('tensor-fusion.ai/gpupool is read from v1.9.0 on, and the configuration names v', dotted(value_version)),
+                'v1.9.0 or newer',
+                gpupool,
+                [],
+                None,
+                [gpupool],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    host_port = get(annotations, 'tensor-fusion.ai/host-port')
+    if (host_port is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.33.4')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/host-port'),
+                True,
+                say('tensor-fusion.ai/host-port is read from v1.33.4 on, and the configuration names v', dotted(value_version)),
+                'v1.33.4 or newer',
+                host_port,
+                [],
+                None,
+                [host_port],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    inject_container = get(annotations, 'tensor-fusion.ai/inject-container')
+    if (inject_container is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.16.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/inject-container'),
+                True,
+                say('tensor-fusion.ai/inject-container is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+                'v1.16.0 or newer',
+                inject_container,
+                [],
+                None,
+                [inject_container],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    is_local_gpu = get(annotations, 'tensor-fusion.ai/is-local-gpu')
+    if (is_local_gpu is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.26.21')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu'),
+                True,
+                say('tensor-fusion.ai/is-local-gpu is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+                'v1.26.21 or newer',
+                is_local_gpu,
+                [],
+                None,
+                [is_local_gpu],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    isolation = get(annotations, 'tensor-fusion.ai/isolation')
+    if (isolation is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.48.5')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/isolation'),
+                True,
+                say('tensor-fusion.ai/isolation is read from v1.48.5 on, and the configuration names v', dotted(value_version)),
+                'v1.48.5 or newer',
+                isolation,
+                [],
+                None,
+                [isolation],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    no_standalone_worker_mode = get(annotations, 'tensor-fusion.ai/no-standalone-worker-mode')
+    if (no_standalone_worker_mode is not None):
+        if le(version('1.35.0'), version(p['platform.tensorFusion'])):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/no-standalone-worker-mode'),
+                True,
+                'operators from v1.35.0 on do not read tensor-fusion.ai/no-standalone-worker-mode: from v2.4.4 isolation decides',
+                'tensor-fusion.ai/isolation',
+                'tensor-fusion.ai/no-standalone-worker-mode',
+                [],
+                None,
+                [no_standalone_worker_mode],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    no_standalone_worker_mode = get(annotations, 'tensor-fusion.ai/no-standalone-worker-mode')
+    if (no_standalone_worker_mode is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.26.21')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/no-standalone-worker-mode'),
+                True,
+                say('tensor-fusion.ai/no-standalone-worker-mode is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+                'v1.26.21 or newer',
+                no_standalone_worker_mode,
+                [],
+                None,
+                [no_standalone_worker_mode],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    partition_id = get(annotations, 'tensor-fusion.ai/partition-id')
+    if (partition_id is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('2.0.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/partition-id'),
+                True,
+                say('tensor-fusion.ai/partition-id is read from v2.0.0 on, and the configuration names v', dotted(value_version)),
+                'v2.0.0 or newer',
+                partition_id,
+                [],
+                None,
+                [partition_id],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    port_name = get(annotations, 'tensor-fusion.ai/port-name')
+    if (port_name is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.33.4')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/port-name'),
+                True,
+                say('tensor-fusion.ai/port-name is read from v1.33.4 on, and the configuration names v', dotted(value_version)),
+                'v1.33.4 or newer',
+                port_name,
+                [],
+                None,
+                [port_name],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    qos = get(annotations, 'tensor-fusion.ai/qos')
+    if (qos is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.37.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'),
+                True,
+                say('tensor-fusion.ai/qos is read from v1.37.0 on, and the configuration names v', dotted(value_version)),
+                'v1.37.0 or newer',
+                qos,
+                [],
+                None,
+                [qos],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    replicas = get(annotations, 'tensor-fusion.ai/replicas')
+    if (replicas is not None):
+        if le(version('1.35.0'), version(p['platform.tensorFusion'])):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'),
+                True,
+                'operators from v1.35.0 on do not read tensor-fusion.ai/replicas',
+                'no tensor-fusion.ai/replicas',
+                'tensor-fusion.ai/replicas',
+                [],
+                None,
+                [replicas],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    replicas = get(annotations, 'tensor-fusion.ai/replicas')
+    if (replicas is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.17.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'),
+                True,
+                say('tensor-fusion.ai/replicas is read from v1.17.0 on, and the configuration names v', dotted(value_version)),
+                'v1.17.0 or newer',
+                replicas,
+                [],
+                None,
+                [replicas],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    require_gpu_topology = get(annotations, 'tensor-fusion.ai/require-gpu-topology')
+    if (require_gpu_topology is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('2.5.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/require-gpu-topology'),
+                True,
+                say('tensor-fusion.ai/require-gpu-topology is read from v2.5.0 on, and the configuration names v', dotted(value_version)),
+                'v2.5.0 or newer',
+                require_gpu_topology,
+                [],
+                None,
+                [require_gpu_topology],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    sidecar_worker = get(annotations, 'tensor-fusion.ai/sidecar-worker')
+    if (sidecar_worker is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.47.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/sidecar-worker'),
+                True,
+                say('tensor-fusion.ai/sidecar-worker is read from v1.47.0 on, and the configuration names v', dotted(value_version)),
+                'v1.47.0 or newer',
+                sidecar_worker,
+                [],
+                None,
+                [sidecar_worker],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    tflops_limit = get(annotations, 'tensor-fusion.ai/tflops-limit')
+    if (tflops_limit is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.16.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-limit'),
+                True,
+                say('tensor-fusion.ai/tflops-limit is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+                'v1.16.0 or newer',
+                tflops_limit,
+                [],
+                None,
+                [tflops_limit],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    tflops_request = get(annotations, 'tensor-fusion.ai/tflops-request')
+    if (tflops_request is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.16.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-request'),
+                True,
+                say('tensor-fusion.ai/tflops-request is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+                'v1.16.0 or newer',
+                tflops_request,
+                [],
+                None,
+                [tflops_request],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    vendor = get(annotations, 'tensor-fusion.ai/vendor')
+    if (vendor is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.48.2')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vendor'),
+                True,
+                say('tensor-fusion.ai/vendor is read from v1.48.2 on, and the configuration names v', dotted(value_version)),
+                'v1.48.2 or newer',
+                vendor,
+                [],
+                None,
+                [vendor],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    vram_limit = get(annotations, 'tensor-fusion.ai/vram-limit')
+    if (vram_limit is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.16.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-limit'),
+                True,
+                say('tensor-fusion.ai/vram-limit is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+                'v1.16.0 or newer',
+                vram_limit,
+                [],
+                None,
+                [vram_limit],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    vram_request = get(annotations, 'tensor-fusion.ai/vram-request')
+    if (vram_request is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.16.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-request'),
+                True,
+                say('tensor-fusion.ai/vram-request is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+                'v1.16.0 or newer',
+                vram_request,
+                [],
+                None,
+                [vram_request],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    worker_pod_template = get(annotations, 'tensor-fusion.ai/worker-pod-template')
+    if (worker_pod_template is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.47.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/worker-pod-template'),
+                True,
+                say('tensor-fusion.ai/worker-pod-template is read from v1.47.0 on, and the configuration names v', dotted(value_version)),
+                'v1.47.0 or newer',
+                worker_pod_template,
+                [],
+                None,
+                [worker_pod_template],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    workload = get(annotations, 'tensor-fusion.ai/workload')
+    if (workload is not None):
+        if le(version('1.47.1'), version(p['platform.tensorFusion'])):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/workload'),
+                True,
+                'operators from v1.47.1 on do not read tensor-fusion.ai/workload: the name follows from the controller',
+                'no tensor-fusion.ai/workload',
+                'tensor-fusion.ai/workload',
+                [],
+                None,
+                [workload],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    workload = get(annotations, 'tensor-fusion.ai/workload')
+    if (workload is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.17.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/workload'),
+                True,
+                say('tensor-fusion.ai/workload is read from v1.17.0 on, and the configuration names v', dotted(value_version)),
+                'v1.17.0 or newer',
+                workload,
+                [],
+                None,
+                [workload],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
+    if (workload_profile is not None):
+        value_version = version(p['platform.tensorFusion'])
+        if lt(value_version, version('1.36.0')):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/workload-profile'),
+                True,
+                say('tensor-fusion.ai/workload-profile is read from v1.36.0 on, and the configuration names v', dotted(value_version)),
+                'v1.36.0 or newer',
+                workload_profile,
+                [],
+                None,
+                [workload_profile],
+            ))
+
+
+def TF412(s: Any, p: Any, out: Any) -> None:
+    """key-not-read-by-newer-versions"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_limits = get(annotations, 'tensor-fusion.ai/auto-limits')
+    if (auto_limits is not None):
+        if (not (p['platform.tensorFusion'] is not None)):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-limits'),
+                True,
+                'operators from v1.45.0 on do not read tensor-fusion.ai/auto-limits',
+                'tensor-fusion.ai/autoscale',
+                'tensor-fusion.ai/auto-limits',
+                [],
+                None,
+                [auto_limits],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_replicas = get(annotations, 'tensor-fusion.ai/auto-replicas')
+    if (auto_replicas is not None):
+        if (not (p['platform.tensorFusion'] is not None)):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-replicas'),
+                True,
+                'operators from v1.49.16 on do not read tensor-fusion.ai/auto-replicas',
+                'no tensor-fusion.ai/auto-replicas',
+                'tensor-fusion.ai/auto-replicas',
+                [],
+                None,
+                [auto_replicas],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_requests = get(annotations, 'tensor-fusion.ai/auto-requests')
+    if (auto_requests is not None):
+        if (not (p['platform.tensorFusion'] is not None)):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-requests'),
+                True,
+                'operators from v1.45.0 on do not read tensor-fusion.ai/auto-requests',
+                'tensor-fusion.ai/autoscale',
+                'tensor-fusion.ai/auto-requests',
+                [],
+                None,
+                [auto_requests],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_resources = get(annotations, 'tensor-fusion.ai/auto-resources')
+    if (auto_resources is not None):
+        if (not (p['platform.tensorFusion'] is not None)):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-resources'),
+                True,
+                'operators from v1.49.16 on do not read tensor-fusion.ai/auto-resources',
+                'tensor-fusion.ai/autoscale',
+                'tensor-fusion.ai/auto-resources',
+                [],
+                None,
+                [auto_resources],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_scale_target_resource = get(annotations, 'tensor-fusion.ai/auto-scale-target-resource')
+    if (auto_scale_target_resource is not None):
+        if (not (p['platform.tensorFusion'] is not None)):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-scale-target-resource'),
+                True,
+                'operators from v1.49.16 on do not read tensor-fusion.ai/auto-scale-target-resource: write compute for tflops',
+                'tensor-fusion.ai/autoscale-target',
+                'tensor-fusion.ai/auto-scale-target-resource',
+                [],
+                None,
+                [auto_scale_target_resource],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    client_profile = get(annotations, 'tensor-fusion.ai/client-profile')
+    if (client_profile is not None):
+        if (not (p['platform.tensorFusion'] is not None)):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/client-profile'),
+                True,
+                'operators from v1.36.0 on do not read tensor-fusion.ai/client-profile',
+                'tensor-fusion.ai/workload-profile',
+                'tensor-fusion.ai/client-profile',
+                [],
+                None,
+                [client_profile],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    compute_isolation = get(annotations, 'tensor-fusion.ai/compute-isolation')
+    if (compute_isolation is not None):
+        if (not (p['platform.tensorFusion'] is not None)):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-isolation'),
+                True,
+                'operators from v1.48.5 on do not read tensor-fusion.ai/compute-isolation',
+                'tensor-fusion.ai/isolation',
+                'tensor-fusion.ai/compute-isolation',
+                [],
+                None,
+                [compute_isolation],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    generate_workload = get(annotations, 'tensor-fusion.ai/generate-workload')
+    if (generate_workload is not None):
+        if (not (p['platform.tensorFusion'] is not None)):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/generate-workload'),
+                True,
+                'operators from v1.35.0 on do not read tensor-fusion.ai/generate-workload: workloads are created when needed',
+                'no tensor-fusion.ai/generate-workload',
+                'tensor-fusion.ai/generate-workload',
+                [],
+                None,
+                [generate_workload],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    replicas = get(annotations, 'tensor-fusion.ai/replicas')
+    if (replicas is not None):
+        if (not (p['platform.tensorFusion'] is not None)):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'),
+                True,
+                'operators from v1.35.0 on do not read tensor-fusion.ai/replicas',
+                'no tensor-fusion.ai/replicas',
+                'tensor-fusion.ai/replicas',
+                [],
+                None,
+                [replicas],
+            ))
+    annotations = get(pod_, 'metadata', 'annotations')
+    workload = get(annotations, 'tensor-fusion.ai/workload')
+    if (workload is not None):
+        if (not (p['platform.tensorFusion'] is not None)):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/workload'),
+                True,
+                'operators from v1.47.1 on do not read tensor-fusion.ai/workload: the name follows from the controller',
+                'no tensor-fusion.ai/workload',
+                'tensor-fusion.ai/workload',
+                [],
+                None,
+                [workload],
+            ))
+
+
+def TF413(s: Any, p: Any, out: Any) -> None:
+    """key-never-read"""
+    pod_ = s.pod
+    for instead_at, instead in located((*('self',), 'never_read'), get(FACTS['tensor-fusion-keys'], 'never_read')):
+        annotations = get(pod_, 'metadata', 'annotations')
+        annotations_at_key = get(annotations, instead_at[-1])
+        if (annotations_at_key is not None):
+            out((
+                (*('pod',), 'metadata', 'annotations', instead_at[-1]),
+                True,
+                say('no release of the operator reads ', text(instead_at[-1]), ', though documentation names it'),
+                say(text(instead)),
+                instead_at[-1],
+                [],
+                (say('use ', text(instead)), False, ()),
+                [annotations_at_key],
+            ))
+
+
+def TF010(s: Any, p: Any, out: Any) -> None:
+    """two-spellings-of-one-setting"""
+    pod_ = s.pod
+    for newer_at, newer in located((*('self',), 'renamed'), get(FACTS['tensor-fusion-keys'], 'renamed')):
+        annotations = get(pod_, 'metadata', 'annotations')
+        annotations_at_key = get(annotations, newer_at[-1])
+        if (annotations_at_key is not None):
+            annotations_ = get(annotations, newer)
+            if (annotations_ is not None):
+                out((
+                    (*('pod',), 'metadata', 'annotations', newer_at[-1]),
+                    True,
+                    say(text(newer_at[-1]), ' and ', text(newer), ' are two spellings of one setting; each release reads only one of them'),
+                    say(text(newer), ' alone'),
+                    newer_at[-1],
+                    [((*('pod',), 'metadata', 'annotations', newer), say(text(newer), ' is ', text(annotations_)))],
+                    (say('leave ', text(newer_at[-1]), ' out, unless older operators read this manifest too'), False, ()),
+                    [*[annotations_at_key], *[annotations_]],
+                ))
+
+
+def TF011(s: Any, p: Any, out: Any) -> None:
+    """amount-malformed"""
+    pod_ = s.pod
+    for k_at, k in located((*('self',), 'amounts'), get(FACTS['tensor-fusion-keys'], 'amounts')):
+        annotations = get(pod_, 'metadata', 'annotations')
+        annotations_ = get(annotations, k)
+        if is_type(annotations_, 'text'):
+            if (not (quantity(annotations_) is not None)):
+                value = near_quantity(annotations_)
+                out((
+                    (*('pod',), 'metadata', 'annotations', k),
+                    False,
+                    say(text(k), ' is ', text(annotations_), ', which is no Kubernetes quantity'),
+                    say('a quantity such as ', ('4Gi' if contains(k, 'vram') else '10'), ': digits, then at most one of k M G T P E, Ki Mi Gi Ti Pi Ei, without blanks or B'),
+                    annotations_,
+                    [],
+                    (say('write ', text(value)), True, (('set', (*('pod',), 'metadata', 'annotations', k), value), )),
+                    [*[annotations_], *[annotations_]],
+                ))
+
+
+def TF012(s: Any, p: Any, out: Any) -> None:
+    """amount-zero-or-negative"""
+    pod_ = s.pod
+    for k_at, k in located((*('self',), 'amounts'), get(FACTS['tensor-fusion-keys'], 'amounts')):
+        annotations = get(pod_, 'metadata', 'annotations')
+        annotations_ = get(annotations, k)
+        if is_type(annotations_, 'text'):
+            compute_percent_request = get(annotations, 'tensor-fusion.ai/compute-percent-request')
+            annotations_nanos = quantity(annotations_)
+            if (not (le(0, annotations_nanos) and (equal(get(annotations, 'tensor-fusion.ai/isolation'), 'shared') or (contains(k, '/tflops-') and lt(0, quantity((compute_percent_request if (compute_percent_request is not None) else get(annotations, 'tensor-fusion.ai/compute-percent-limit')))))))):
+                if le(annotations_nanos, 0):
+                    out((
+                        (*('pod',), 'metadata', 'annotations', k),
+                        False,
+                        say(text(k), ' is ', text(annotations_), ', and an amount in an annotation must be more than nothing'),
+                        'more than 0; to take the value of the profile or quota, leave the annotation out',
+                        annotations_,
+                        [],
+                        (say('leave ', text(k), ' out, or write how much is wanted'), False, ()),
+                        [*[*[annotations_], *([annotations_] if not le(0, annotations_nanos) else [*[get(annotations, 'tensor-fusion.ai/isolation')], *([k] if not contains(k, '/tflops-') else ([compute_percent_request] if (compute_percent_request is not None) else [*[compute_percent_request], *[get(annotations, 'tensor-fusion.ai/compute-percent-limit')]]))])], *[annotations_]],
+                    ))
 
 
 def TF013(s: Any, p: Any, out: Any) -> None:
     """tflops-request-above-limit"""
-    effective_tflops_request = s.effective('tflops-request')
-    effective_tflops_limit = s.effective('tflops-limit')
-    if ((equal(s.source('tflops-request'), 'annotation') or equal(s.source('tflops-limit'), 'annotation')) and lt(quantity(effective_tflops_limit), quantity(effective_tflops_request))):
-        out((
-            ('effective', 'tflops-request'),
-            False,
-            say('tflops request ', text(effective_tflops_request), ' is above the limit ', text(effective_tflops_limit)),
-            say('at most ', text(effective_tflops_limit)),
-            effective_tflops_request,
-            [(('effective', 'tflops-limit'), say('tflops-limit is ', text(effective_tflops_limit)))],
-            None,
-            [*([s.source('tflops-request')] if equal(s.source('tflops-request'), 'annotation') else [s.source('tflops-limit')]), *[*[effective_tflops_request], *[effective_tflops_limit]]],
-        ))
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    if ((get(annotations, 'tensor-fusion.ai/tflops-request') is not None) or (get(annotations, 'tensor-fusion.ai/tflops-limit') is not None)):
+        effective_tflops_request = s.effective('tflops-request')
+        effective_tflops_limit = s.effective('tflops-limit')
+        effective_tflops_limit_nanos = quantity(effective_tflops_limit)
+        if lt(effective_tflops_limit_nanos, quantity(effective_tflops_request)):
+            if lt(0, effective_tflops_limit_nanos):
+                source_of_tflops_request = s.source('tflops-request')
+                value = equal(source_of_tflops_request, 'annotation')
+                effective_tflops_request_ = (effective_tflops_request if value else effective_tflops_limit)
+                effective_tflops_limit_ = (effective_tflops_limit if value else effective_tflops_request)
+                out((
+                    (('effective', 'tflops-request') if value else ('effective', 'tflops-limit')),
+                    False,
+                    say('the tflops request ', text(effective_tflops_request), ' (', text(source_of_tflops_request), ') is above the limit ', text(effective_tflops_limit), ' (', text(s.source('tflops-limit')), ')'),
+                    say('a request of at most ', text(effective_tflops_limit), ', or a limit of at least ', text(effective_tflops_request)),
+                    effective_tflops_request_,
+                    [((('effective', 'tflops-limit') if value else ('effective', 'tflops-request')), say(('the limit' if value else 'the request'), ' is given here'))],
+                    (say('lower the request to ', text(effective_tflops_limit), ' or raise the limit to ', text(effective_tflops_request)), False, (('set', (('effective', 'tflops-request') if value else ('effective', 'tflops-limit')), effective_tflops_limit_), )),
+                    [*([get(annotations, 'tensor-fusion.ai/tflops-request')] if (get(annotations, 'tensor-fusion.ai/tflops-request') is not None) else [get(annotations, 'tensor-fusion.ai/tflops-limit')]), *[*[*[effective_tflops_request], *[effective_tflops_limit]], *[effective_tflops_limit]]],
+                ))
 
 
-def TF062(s: Any, p: Any, out: Any) -> None:
-    """qos-unknown"""
+def TF414(s: Any, p: Any, out: Any) -> None:
+    """vram-request-above-limit"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    if ((get(annotations, 'tensor-fusion.ai/vram-request') is not None) or (get(annotations, 'tensor-fusion.ai/vram-limit') is not None)):
+        effective_vram_request = s.effective('vram-request')
+        effective_vram_limit = s.effective('vram-limit')
+        effective_vram_limit_nanos = quantity(effective_vram_limit)
+        if lt(effective_vram_limit_nanos, quantity(effective_vram_request)):
+            if lt(0, effective_vram_limit_nanos):
+                source_of_vram_request = s.source('vram-request')
+                value = equal(source_of_vram_request, 'annotation')
+                effective_vram_request_ = (effective_vram_request if value else effective_vram_limit)
+                effective_vram_limit_ = (effective_vram_limit if value else effective_vram_request)
+                out((
+                    (('effective', 'vram-request') if value else ('effective', 'vram-limit')),
+                    False,
+                    say('the vram request ', text(effective_vram_request), ' (', text(source_of_vram_request), ') is above the limit ', text(effective_vram_limit), ' (', text(s.source('vram-limit')), ')'),
+                    say('a request of at most ', text(effective_vram_limit), ', or a limit of at least ', text(effective_vram_request)),
+                    effective_vram_request_,
+                    [((('effective', 'vram-limit') if value else ('effective', 'vram-request')), say(('the limit' if value else 'the request'), ' is given here'))],
+                    (say('lower the request to ', text(effective_vram_limit), ' or raise the limit to ', text(effective_vram_request)), False, (('set', (('effective', 'vram-request') if value else ('effective', 'vram-limit')), effective_vram_limit_), )),
+                    [*([get(annotations, 'tensor-fusion.ai/vram-request')] if (get(annotations, 'tensor-fusion.ai/vram-request') is not None) else [get(annotations, 'tensor-fusion.ai/vram-limit')]), *[*[*[effective_vram_request], *[effective_vram_limit]], *[effective_vram_limit]]],
+                ))
+
+
+def TF415(s: Any, p: Any, out: Any) -> None:
+    """compute-percent-request-above-limit"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    if ((get(annotations, 'tensor-fusion.ai/compute-percent-request') is not None) or (get(annotations, 'tensor-fusion.ai/compute-percent-limit') is not None)):
+        effective_compute_percent_request = s.effective('compute-percent-request')
+        effective_compute_percent_limit = s.effective('compute-percent-limit')
+        effective_compute_percent_limit_nanos = quantity(effective_compute_percent_limit)
+        if lt(effective_compute_percent_limit_nanos, quantity(effective_compute_percent_request)):
+            if lt(0, effective_compute_percent_limit_nanos):
+                source_of_compute_percent_request = s.source('compute-percent-request')
+                value = equal(source_of_compute_percent_request, 'annotation')
+                effective_compute_percent_request_ = (effective_compute_percent_request if value else effective_compute_percent_limit)
+                effective_compute_percent_limit_ = (effective_compute_percent_limit if value else effective_compute_percent_request)
+                out((
+                    (('effective', 'compute-percent-request') if value else ('effective', 'compute-percent-limit')),
+                    False,
+                    say('the compute-percent request ', text(effective_compute_percent_request), ' (', text(source_of_compute_percent_request), ') is above the limit ', text(effective_compute_percent_limit), ' (', text(s.source('compute-percent-limit')), ')'),
+                    say('a request of at most ', text(effective_compute_percent_limit), ', or a limit of at least ', text(effective_compute_percent_request)),
+                    effective_compute_percent_request_,
+                    [((('effective', 'compute-percent-limit') if value else ('effective', 'compute-percent-request')), say(('the limit' if value else 'the request'), ' is given here'))],
+                    (say('lower the request to ', text(effective_compute_percent_limit), ' or raise the limit to ', text(effective_compute_percent_request)), False, (('set', (('effective', 'compute-percent-request') if value else ('effective', 'compute-percent-limit')), effective_compute_percent_limit_), )),
+                    [*([get(annotations, 'tensor-fusion.ai/compute-percent-request')] if (get(annotations, 'tensor-fusion.ai/compute-percent-request') is not None) else [get(annotations, 'tensor-fusion.ai/compute-percent-limit')]), *[*[*[effective_compute_percent_request], *[effective_compute_percent_limit]], *[effective_compute_percent_limit]]],
+                ))
+
+
+def TF416(s: Any, p: Any, out: Any) -> None:
+    """profile-request-above-limit"""
+    self_ = s.value
+    resources = get(self_, 'spec', 'resources')
+    for limit_at, limit in located((*('self',), 'spec', 'resources', 'limits'), get(resources, 'limits')):
+        limit_nanos = quantity(limit)
+        requests = get(resources, 'requests')
+        requests_at_key = get(requests, limit_at[-1])
+        if lt(limit_nanos, quantity(requests_at_key)):
+            if lt(0, limit_nanos):
+                out((
+                    (*('self',), 'spec', 'resources', 'requests', limit_at[-1]),
+                    False,
+                    say('the ', text(limit_at[-1]), ' request ', text(requests_at_key), ' is above the limit ', text(limit)),
+                    say('a request of at most ', text(limit), ', or a limit of at least ', text(requests_at_key)),
+                    requests_at_key,
+                    [(limit_at, 'the limit is given here')],
+                    (say('lower the request to ', text(limit), ' or raise the limit to ', text(requests_at_key)), False, (('set', (*('self',), 'spec', 'resources', 'requests', limit_at[-1]), limit), )),
+                    [*[*[requests_at_key], *[limit]], *[limit]],
+                ))
+
+
+def TF014(s: Any, p: Any, out: Any) -> None:
+    """limit-without-request"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    if (not equal(get(annotations, 'tensor-fusion.ai/dedicated-gpu'), 'true')):
+        if (not equal(get(annotations, 'tensor-fusion.ai/isolation'), 'shared')):
+            if (not (get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'resources', 'requests') is not None)):
+                if (not (get(annotations, 'tensor-fusion.ai/client-profile') is not None)):
+                    if (not (get(annotations, 'tensor-fusion.ai/compute-percent-request') is not None)):
+                        for limit_at, limit in located((*('self',), 'requests'), get(FACTS['tensor-fusion-keys'], 'requests')):
+                            annotations_at_key = get(annotations, limit_at[-1])
+                            if (annotations_at_key is not None):
+                                if (not (get(annotations, limit) is not None)):
+                                    out((
+                                        (*('pod',), 'metadata', 'annotations', limit_at[-1]),
+                                        False,
+                                        say(text(limit_at[-1]), ' is given and ', text(limit), ' is not'),
+                                        say(text(limit), ', or knowledge that operators from v1.48.0 on reserve the whole limit and older ones nothing'),
+                                        None,
+                                        [],
+                                        (say('add ', text(limit)), False, ()),
+                                        [*[*[get(annotations, 'tensor-fusion.ai/dedicated-gpu')], *[get(annotations, 'tensor-fusion.ai/isolation')]], *[*[annotations_at_key], *[get(annotations, limit)], *[get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'resources', 'requests')], *[get(annotations, 'tensor-fusion.ai/client-profile')], *[get(annotations, 'tensor-fusion.ai/compute-percent-request')]]],
+                                    ))
+
+
+def TF015(s: Any, p: Any, out: Any) -> None:
+    """tflops-request-without-limit"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    isolation = get(annotations, 'tensor-fusion.ai/isolation')
+    if (not equal(isolation, 'shared')):
+        if (not equal(isolation, 'partitioned')):
+            if (not any(matches(a_at[-1], 'tensor-fusion\\.ai/.*([Ff]lop|percent).*[Ll]i.*') for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))):
+                tflops_request = get(annotations, 'tensor-fusion.ai/tflops-request')
+                if lt(0, quantity(tflops_request)):
+                    if (not (s.effective('stated-tflops-limit') is not None)):
+                        out((
+                            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-request'),
+                            False,
+                            say('a tflops request of ', text(tflops_request), ' without a limit leaves the worker without a ceiling'),
+                            'a limit in the annotation tensor-fusion.ai/tflops-limit, in the WorkloadProfile, or as default of a GPUResourceQuota',
+                            None,
+                            [],
+                            (say("add tensor-fusion.ai/tflops-limit: '", text(tflops_request), "' or more"), False, ()),
+                            [*[*[isolation], *[isolation], *[*[annotations], *[None]]], *[*[tflops_request], *[s.effective('stated-tflops-limit')]]],
+                        ))
+
+
+def TF417(s: Any, p: Any, out: Any) -> None:
+    """vram-request-without-limit"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    isolation = get(annotations, 'tensor-fusion.ai/isolation')
+    if (not equal(isolation, 'shared')):
+        if (not equal(isolation, 'partitioned')):
+            if (not any(matches(a_at[-1], 'tensor-fusion\\.ai/.*[Rr][Aa][Mm].*[Ll]i.*') for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))):
+                vram_request = get(annotations, 'tensor-fusion.ai/vram-request')
+                if lt(0, quantity(vram_request)):
+                    if (not (s.effective('stated-vram-limit') is not None)):
+                        out((
+                            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-request'),
+                            False,
+                            say('a vram request of ', text(vram_request), ' without a limit leaves the worker without a ceiling'),
+                            'a limit in the annotation tensor-fusion.ai/vram-limit, in the WorkloadProfile, or as default of a GPUResourceQuota',
+                            None,
+                            [],
+                            (say('add tensor-fusion.ai/vram-limit: ', text(vram_request), ' or more'), False, ()),
+                            [*[*[isolation], *[isolation], *[*[annotations], *[None]]], *[*[vram_request], *[s.effective('stated-vram-limit')]]],
+                        ))
+
+
+def TF016(s: Any, p: Any, out: Any) -> None:
+    """vram-too-small-to-be-meant"""
+    pod_ = s.pod
+    for k_at, k in located((*('self',), 'vram'), get(FACTS['tensor-fusion-keys'], 'vram')):
+        annotations = get(pod_, 'metadata', 'annotations')
+        annotations_ = get(annotations, k)
+        if is_type(annotations_, 'text'):
+            annotations_nanos = quantity(annotations_)
+            if lt(0, annotations_nanos):
+                if (lt(annotations_nanos, 1048576000000000) or matches(annotations_, '.*[mun]')):
+                    annotations_number = integer(annotations_)
+                    out((
+                        (*('pod',), 'metadata', 'annotations', k),
+                        False,
+                        say(text(k), ' is ', text(annotations_), ', which is counted in bytes'),
+                        'video memory with a unit, such as 4Gi',
+                        annotations_,
+                        [],
+                        (say(('add the unit Gi to the number if gibibytes are meant' if ((annotations_number is not None) and le(annotations_number, 1024)) else 'write the amount in Mi or Gi')), False, ()),
+                        [*[annotations_], *[annotations_], *[annotations_]],
+                    ))
+
+
+def TF418(s: Any, p: Any, out: Any) -> None:
+    """vram-suspiciously-small"""
+    pod_ = s.pod
+    for k_at, k in located((*('self',), 'vram'), get(FACTS['tensor-fusion-keys'], 'vram')):
+        annotations = get(pod_, 'metadata', 'annotations')
+        annotations_ = get(annotations, k)
+        if is_type(annotations_, 'text'):
+            if (not matches(annotations_, '.*[mun]')):
+                annotations_nanos = quantity(annotations_)
+                if le(1048576000000000, annotations_nanos):
+                    if lt(annotations_nanos, quantity(p['minimumVram'])):
+                        out((
+                            (*('pod',), 'metadata', 'annotations', k),
+                            False,
+                            say(text(k), ' is only ', text(annotations_)),
+                            say('at least ', text(p['minimumVram']), '; a CUDA context alone takes more'),
+                            annotations_,
+                            [],
+                            ('write Gi if gibibytes are meant', False, ()),
+                            [*[*[annotations_], *[annotations_]], *[*[annotations_], *[annotations_]]],
+                        ))
+
+
+def TF017(s: Any, p: Any, out: Any) -> None:
+    """tflops-of-impossible-size"""
+    pod_ = s.pod
+    for k_at, k in located((*('self',), 'tflops'), get(FACTS['tensor-fusion-keys'], 'tflops')):
+        annotations = get(pod_, 'metadata', 'annotations')
+        annotations_ = get(annotations, k)
+        if is_type(annotations_, 'text'):
+            annotations_nanos = quantity(annotations_)
+            if ((lt(0, annotations_nanos) and matches(annotations_, '.*[KMGTPE]i')) or le(100000000000000, annotations_nanos)):
+                out((
+                    (*('pod',), 'metadata', 'annotations', k),
+                    False,
+                    say(text(k), ' is ', text(annotations_), ' TFLOPS (', shown(annotations_nanos), '); no device has that'),
+                    'FP16 TFLOPS per device, a plain number such as 10 or 500m',
+                    annotations_,
+                    [],
+                    (say(('the value looks like memory: move it to a vram annotation' if matches(annotations_, '.*i') else 'write the number of TFLOPS without a unit')), False, ()),
+                    [*[annotations_], *([*[annotations_], *[annotations_]] if (lt(0, annotations_nanos) and matches(annotations_, '.*[KMGTPE]i')) else [annotations_])],
+                ))
+
+
+def TF419(s: Any, p: Any, out: Any) -> None:
+    """tflops-above-every-card"""
+    pod_ = s.pod
+    for k_at, k in located((*('self',), 'tflops'), get(FACTS['tensor-fusion-keys'], 'tflops')):
+        annotations = get(pod_, 'metadata', 'annotations')
+        annotations_ = get(annotations, k)
+        if is_type(annotations_, 'text'):
+            if (not matches(annotations_, '.*[KMGTPE]i')):
+                annotations_nanos = quantity(annotations_)
+                if lt(quantity(p['maximumTflops']), annotations_nanos):
+                    if lt(annotations_nanos, 100000000000000):
+                        out((
+                            (*('pod',), 'metadata', 'annotations', k),
+                            False,
+                            say(text(k), ' is ', text(annotations_), ' TFLOPS, more than the fastest card of the catalogue has'),
+                            say('at most ', text(p['maximumTflops']), ' FP16 TFLOPS for each device'),
+                            annotations_,
+                            [],
+                            ('ask for more devices with tensor-fusion.ai/gpu-count: the amount counts for each device', False, ()),
+                            [*[*[annotations_], *[annotations_]], *[*[annotations_], *[annotations_]]],
+                        ))
+
+
+def TF018(s: Any, p: Any, out: Any) -> None:
+    """vram-above-every-card"""
+    pod_ = s.pod
+    for k_at, k in located((*('self',), 'vram'), get(FACTS['tensor-fusion-keys'], 'vram')):
+        annotations = get(pod_, 'metadata', 'annotations')
+        annotations_ = get(annotations, k)
+        if is_type(annotations_, 'text'):
+            if lt(quantity(p['maximumVram']), quantity(annotations_)):
+                out((
+                    (*('pod',), 'metadata', 'annotations', k),
+                    False,
+                    say(text(k), ' is ', text(annotations_), ', more than the largest card has'),
+                    say('at most ', text(p['maximumVram']), ' for each device'),
+                    annotations_,
+                    [],
+                    ('ask for more devices with tensor-fusion.ai/gpu-count: the amount counts for each device', False, ()),
+                    [*[annotations_], *[annotations_]],
+                ))
+
+
+def TF420(s: Any, p: Any, out: Any) -> None:
+    """profile-amount-of-impossible-size"""
+    self_ = s.value
+    for side_at, side in located((*('self',), 'spec', 'resources'), get(self_, 'spec', 'resources')):
+        if member(side_at[-1], ('requests', 'limits')):
+            for amount_at, amount in located(side_at, side):
+                amount_nanos = quantity(amount)
+                value = equal(amount_at[-1], 'vram')
+                value_ = equal(amount_at[-1], 'tflops')
+                value__ = lt(0, amount_nanos)
+                value___ = lt(amount_nanos, 0)
+                if (value___ or (value and value__ and (lt(amount_nanos, 1048576000000000) or matches(amount, '.*[mun]'))) or (value_ and (le(100000000000000, amount_nanos) or (value__ and matches(amount, '.*[KMGTPE]i')))) or (equal(amount_at[-1], 'compute') and lt(100000000000, amount_nanos))):
+                    out((
+                        amount_at,
+                        False,
+                        say(text(side_at[-1]), '.', text(amount_at[-1]), ' is ', text(amount), ', which cannot be meant'),
+                        say(('video memory of each device with a unit, such as 4Gi' if value else ('FP16 TFLOPS of each device, a plain number such as 10 or 500m' if value_ else 'more than 0 and at most 100 percent of a card'))),
+                        amount,
+                        [],
+                        (say(('write an amount above zero' if value___ else ('write the unit, such as Gi' if value else ('write the number of TFLOPS without a unit' if value_ else 'write a percentage of one card')))), False, ()),
+                        ([amount] if value___ else ([*[amount], *[amount]] if (value and value__ and (lt(amount_nanos, 1048576000000000) or matches(amount, '.*[mun]'))) else (([amount] if le(100000000000000, amount_nanos) else [*[amount], *[amount]]) if (value_ and (le(100000000000000, amount_nanos) or (value__ and matches(amount, '.*[KMGTPE]i')))) else [amount]))),
+                    ))
+
+
+def TF019(s: Any, p: Any, out: Any) -> None:
+    """tflops-above-the-model"""
+    pod_ = s.pod
+    for k_at, k in located((*('self',), 'tflops'), get(FACTS['tensor-fusion-keys'], 'tflops')):
+        annotations = get(pod_, 'metadata', 'annotations')
+        annotations_ = get(annotations, k)
+        if is_type(annotations_, 'text'):
+            annotations_nanos = quantity(annotations_)
+            if le(annotations_nanos, quantity(p['maximumTflops'])):
+                for card_at, card in located((*('self',), 'models'), get(FACTS['tensor-fusion-models'], 'models')):
+                    effective_gpu_model = s.effective('gpu-model')
+                    if matches(effective_gpu_model, get(card, 'pattern')):
+                        tflops = get(card, 'tflops')
+                        if lt(quantity(tflops), annotations_nanos):
+                            out((
+                                (*('pod',), 'metadata', 'annotations', k),
+                                False,
+                                say(text(k), ' is ', text(annotations_), ' TFLOPS, but ', text(effective_gpu_model), ' has ', text(tflops)),
+                                say('at most ', text(tflops), ' FP16 TFLOPS for each device of this model'),
+                                annotations_,
+                                [(('effective', 'gpu-model'), say('the model is ', text(effective_gpu_model)))],
+                                (say('write ', text(tflops), ' for a whole card'), False, (('set', (*('pod',), 'metadata', 'annotations', k), tflops), )),
+                                [*[*[annotations_], *[*[effective_gpu_model], *[get(card, 'pattern')]]], *[*[*[annotations_], *[tflops]], *[annotations_]]],
+                            ))
+
+
+def TF020(s: Any, p: Any, out: Any) -> None:
+    """tflops-and-percent-on-one-side"""
+    pod_ = s.pod
+    for tflops_at, tflops in located((*('self',), 'sides'), get(FACTS['tensor-fusion-keys'], 'sides')):
+        annotations = get(pod_, 'metadata', 'annotations')
+        annotations_ = get(annotations, tflops)
+        if lt(0, quantity(annotations_)):
+            annotations_at_key = get(annotations, tflops_at[-1])
+            if lt(0, quantity(annotations_at_key)):
+                out((
+                    (*('pod',), 'metadata', 'annotations', tflops_at[-1]),
+                    True,
+                    say(text(tflops_at[-1]), ' and ', text(tflops), ' both set the compute of one side'),
+                    say('either ', text(tflops), ' or ', text(tflops_at[-1])),
+                    annotations_at_key,
+                    [((*('pod',), 'metadata', 'annotations', tflops), say(text(tflops), ' is ', text(annotations_)))],
+                    (say('leave out ', text(tflops_at[-1]), '; TFLOPS are what quotas count'), False, ()),
+                    [*[annotations_], *[annotations_at_key]],
+                ))
+
+
+def TF421(s: Any, p: Any, out: Any) -> None:
+    """merged-limit-has-tflops-and-percent"""
+    pod_ = s.pod
+    if (not equal(get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu'), 'true')):
+        effective_compute_percent_limit = s.effective('compute-percent-limit')
+        if lt(0, quantity(effective_compute_percent_limit)):
+            effective_tflops_limit = s.effective('tflops-limit')
+            if lt(0, quantity(effective_tflops_limit)):
+                source_of_tflops_limit = s.source('tflops-limit')
+                source_of_compute_percent_limit = s.source('compute-percent-limit')
+                value = equal(source_of_compute_percent_limit, 'profile')
+                if (not (value and equal(source_of_tflops_limit, 'profile'))):
+                    effective_tflops_limit_ = (effective_tflops_limit if value else effective_compute_percent_limit)
+                    out((
+                        (('effective', 'tflops-limit') if value else ('effective', 'compute-percent-limit')),
+                        False,
+                        say('the limit is ', text(effective_tflops_limit), ' TFLOPS (', text(source_of_tflops_limit), ') and ', text(effective_compute_percent_limit), ' percent (', text(source_of_compute_percent_limit), ') at once'),
+                        'TFLOPS or percent as limit, from whatever source, not both',
+                        effective_tflops_limit_,
+                        [((('effective', 'compute-percent-limit') if value else ('effective', 'tflops-limit')), 'the other one comes from here')],
+                        (say(('give tensor-fusion.ai/gpu-count, so that the native GPU limit no longer counts' if equal(source_of_compute_percent_limit, 'native-percent') else 'keep one of the two')), False, ()),
+                        [*[get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu')], *[*[effective_compute_percent_limit], *[effective_tflops_limit], *([source_of_compute_percent_limit] if not value else [source_of_tflops_limit])]],
+                    ))
+
+
+def TF422(s: Any, p: Any, out: Any) -> None:
+    """merged-request-has-tflops-and-percent"""
+    pod_ = s.pod
+    if (not equal(get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu'), 'true')):
+        if equal(s.source('compute-percent-request'), 'annotation'):
+            effective_compute_percent_request = s.effective('compute-percent-request')
+            if lt(0, quantity(effective_compute_percent_request)):
+                effective_tflops_request = s.effective('tflops-request')
+                if lt(0, quantity(effective_tflops_request)):
+                    if (not (lt(0, quantity(s.effective('compute-percent-limit'))) and lt(0, quantity(s.effective('tflops-limit'))))):
+                        out((
+                            ('effective', 'compute-percent-request'),
+                            False,
+                            say('the request is ', text(effective_compute_percent_request), ' percent, but also ', text(effective_tflops_request), ' TFLOPS (', text(s.source('tflops-request')), ')'),
+                            'TFLOPS or percent as request, from whatever source, not both',
+                            effective_compute_percent_request,
+                            [(('effective', 'tflops-request'), 'the TFLOPS come from here')],
+                            ('ask in TFLOPS like the other source', False, ()),
+                            [*[get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu')], *[*[s.source('compute-percent-request')], *[effective_compute_percent_request], *[effective_tflops_request], *([s.effective('compute-percent-limit')] if not lt(0, quantity(s.effective('compute-percent-limit'))) else [s.effective('tflops-limit')])]],
+                        ))
+
+
+def TF423(s: Any, p: Any, out: Any) -> None:
+    """dedicated-gpu-with-percent"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    dedicated_gpu = get(annotations, 'tensor-fusion.ai/dedicated-gpu')
+    if equal(dedicated_gpu, 'true'):
+        for tflops_at, tflops in located((*('self',), 'sides'), get(FACTS['tensor-fusion-keys'], 'sides')):
+            if (not (get(annotations, tflops) is not None)):
+                annotations_at_key = get(annotations, tflops_at[-1])
+                if lt(0, quantity(annotations_at_key)):
+                    out((
+                        (*('pod',), 'metadata', 'annotations', tflops_at[-1]),
+                        True,
+                        say(text(tflops_at[-1]), ' stands beside dedicated-gpu, which sets TFLOPS on both sides'),
+                        'no compute-percent annotation beside dedicated-gpu',
+                        annotations_at_key,
+                        [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu'), 'the whole card is reserved here')],
+                        (say('leave out ', text(tflops_at[-1])), False, ()),
+                        [*[*[dedicated_gpu], *[get(annotations, tflops)]], *[annotations_at_key]],
+                    ))
+
+
+def TF434(s: Any, p: Any, out: Any) -> None:
+    """dedicated-gpu-with-native-limit"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    dedicated_gpu = get(annotations, 'tensor-fusion.ai/dedicated-gpu')
+    if equal(dedicated_gpu, 'true'):
+        effective_compute_percent_limit = s.effective('compute-percent-limit')
+        if lt(0, quantity(effective_compute_percent_limit)):
+            if equal(s.source('compute-percent-limit'), 'native-percent'):
+                out((
+                    ('effective', 'compute-percent-limit'),
+                    True,
+                    'a native GPU limit sets the limit to 100 percent, beside dedicated-gpu, which sets TFLOPS',
+                    'no native GPU limit beside dedicated-gpu, or tensor-fusion.ai/gpu-count besides',
+                    effective_compute_percent_limit,
+                    [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu'), 'the whole card is reserved here')],
+                    ('leave out the native GPU limit, or give tensor-fusion.ai/gpu-count', False, ()),
+                    [*[dedicated_gpu], *[*[effective_compute_percent_limit], *[s.source('compute-percent-limit')]]],
+                ))
+
+
+def TF424(s: Any, p: Any, out: Any) -> None:
+    """profile-has-tflops-and-percent"""
+    self_ = s.value
+    for side_at, side in located((*('self',), 'spec', 'resources'), get(self_, 'spec', 'resources')):
+        if member(side_at[-1], ('requests', 'limits')):
+            compute = get(side, 'compute')
+            if lt(0, quantity(compute)):
+                tflops = get(side, 'tflops')
+                if lt(0, quantity(tflops)):
+                    out((
+                        (*side_at, 'compute'),
+                        False,
+                        say(text(side_at[-1]), ' has ', text(tflops), ' TFLOPS and ', text(compute), ' percent at once'),
+                        'one of them; with compute write tflops: "0", which means unset',
+                        compute,
+                        [((*side_at, 'tflops'), 'the TFLOPS are given here')],
+                        ('set tflops to "0" to keep the percent', False, (('set', (*side_at, 'tflops'), '0'), )),
+                        [*[compute], *[tflops]],
+                    ))
+
+
+def TF021(s: Any, p: Any, out: Any) -> None:
+    """compute-percent-above-100"""
+    pod_ = s.pod
+    for k_at, k in located((*('self',), 'percent'), get(FACTS['tensor-fusion-keys'], 'percent')):
+        annotations = get(pod_, 'metadata', 'annotations')
+        annotations_ = get(annotations, k)
+        if is_type(annotations_, 'text'):
+            if lt(100000000000, quantity(annotations_)):
+                out((
+                    (*('pod',), 'metadata', 'annotations', k),
+                    False,
+                    say(text(k), ' is ', text(annotations_), ' percent of a card'),
+                    'more than 0 and at most 100',
+                    annotations_,
+                    [],
+                    ('write 100, and ask for more devices with tensor-fusion.ai/gpu-count', False, (('set', (*('pod',), 'metadata', 'annotations', k), '100'), )),
+                    [*[annotations_], *[annotations_]],
+                ))
+
+
+def TF425(s: Any, p: Any, out: Any) -> None:
+    """hard-isolation-below-one-percent"""
+    pod_ = s.pod
+    effective_isolation = s.effective('isolation')
+    if equal(effective_isolation, 'hard'):
+        if equal(s.source('compute-percent-limit'), 'annotation'):
+            annotations = get(pod_, 'metadata', 'annotations')
+            compute_percent_limit = get(annotations, 'tensor-fusion.ai/compute-percent-limit')
+            if is_type(compute_percent_limit, 'text'):
+                compute_percent_limit_nanos = quantity(compute_percent_limit)
+                if lt(0, compute_percent_limit_nanos):
+                    if lt(compute_percent_limit_nanos, 1000000000):
+                        out((
+                            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-limit'),
+                            False,
+                            say('a limit of ', text(compute_percent_limit), ' percent becomes 0 under hard isolation'),
+                            '1 or more under isolation: hard',
+                            compute_percent_limit,
+                            [(('effective', 'isolation'), 'isolation is hard here')],
+                            ('write 1', False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-limit'), '1'), )),
+                            [*[*[effective_isolation], *[s.source('compute-percent-limit')]], *[*[compute_percent_limit], *[compute_percent_limit], *[compute_percent_limit]]],
+                        ))
+
+
+def TF022(s: Any, p: Any, out: Any) -> None:
+    """percent-escapes-the-quota"""
+    object_ = s.object
+    pod_ = s.pod
+    namespace = get(object_, 'metadata', 'namespace')
+    if (namespace is not None):
+        for k_at, k in located((*('self',), 'percent'), get(FACTS['tensor-fusion-keys'], 'percent')):
+            annotations = get(pod_, 'metadata', 'annotations')
+            annotations_ = get(annotations, k)
+            if (quantity(annotations_) is not None):
+                for quota_at, quota in s.located_all('GPUResourceQuota'):
+                    metadata = get(quota, 'metadata')
+                    if equal(get(metadata, 'namespace'), namespace):
+                        single = get(quota, 'spec', 'single')
+                        if (not lt(0, quantity(get(single, 'defaultRequests', 'tflops')))):
+                            if (not lt(0, quantity(get(single, 'defaultLimits', 'tflops')))):
+                                out((
+                                    (*('pod',), 'metadata', 'annotations', k),
+                                    True,
+                                    say(text(k), ' escapes the quota ', text(get(metadata, 'name')), ' of the namespace, which counts TFLOPS'),
+                                    'tflops-request and tflops-limit, which the quota counts',
+                                    annotations_,
+                                    [],
+                                    ('ask in TFLOPS', False, ()),
+                                    [*[*[annotations_], *[namespace], *[*[get(metadata, 'namespace')], *[namespace]]], *[*[get(single, 'defaultRequests', 'tflops')], *[get(single, 'defaultLimits', 'tflops')]]],
+                                ))
+
+
+def TF023(s: Any, p: Any, out: Any) -> None:
+    """vram-not-asked-for"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    isolation = get(annotations, 'tensor-fusion.ai/isolation')
+    if (not equal(isolation, 'shared')):
+        if (not equal(isolation, 'partitioned')):
+            if (not any(matches(a_at[-1], 'tensor-fusion\\.ai/.*([Rr][Aa][Mm]|[Mm]em).*') for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))):
+                tflops_request = get(annotations, 'tensor-fusion.ai/tflops-request')
+                tflops_limit = get(annotations, 'tensor-fusion.ai/tflops-limit')
+                compute_percent_limit = get(annotations, 'tensor-fusion.ai/compute-percent-limit')
+                tflops_request_ = (tflops_request if (tflops_request is not None) else (tflops_limit if (tflops_limit is not None) else get(annotations, 'tensor-fusion.ai/compute-percent-request')))
+                has_tflops_request = (tflops_request_ is not None)
+                tflops_request__ = (tflops_request_ if has_tflops_request else compute_percent_limit)
+                if (tflops_request__ is not None):
+                    if (not (s.effective('stated-vram-request') is not None)):
+                        if (not (s.effective('stated-vram-limit') is not None)):
+                            reads_1 = ([tflops_request] if (tflops_request is not None) else [*[tflops_request], *([tflops_limit] if (tflops_limit is not None) else [*[tflops_limit], *[get(annotations, 'tensor-fusion.ai/compute-percent-request')]])])
+                            out((
+                                (((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-request') if (tflops_request is not None) else ((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-limit') if (tflops_limit is not None) else (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-request'))) if has_tflops_request else (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-limit')),
+                                True,
+                                'compute is asked for and video memory is not, neither here nor in the profile',
+                                'tensor-fusion.ai/vram-request and tensor-fusion.ai/vram-limit besides',
+                                None,
+                                [],
+                                ('add tensor-fusion.ai/vram-request and tensor-fusion.ai/vram-limit', False, ()),
+                                [*[*[isolation], *[isolation], *[*[annotations], *[None]]], *[*(reads_1 if has_tflops_request else [*reads_1, *[compute_percent_limit]]), *[s.effective('stated-vram-request')], *[s.effective('stated-vram-limit')]]],
+                            ))
+
+
+def TF426(s: Any, p: Any, out: Any) -> None:
+    """compute-not-asked-for"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    isolation = get(annotations, 'tensor-fusion.ai/isolation')
+    if (not equal(isolation, 'shared')):
+        if (not equal(isolation, 'partitioned')):
+            if (not any(matches(a_at[-1], 'tensor-fusion\\.ai/.*([Ff]lop|compute|percent).*') for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))):
+                if (not (s.effective('native-gpu-count') is not None)):
+                    vram_request = get(annotations, 'tensor-fusion.ai/vram-request')
+                    vram_limit = get(annotations, 'tensor-fusion.ai/vram-limit')
+                    has_vram_request = (vram_request is not None)
+                    vram_request_ = (vram_request if has_vram_request else vram_limit)
+                    if (vram_request_ is not None):
+                        if (not (s.effective('stated-tflops-request') is not None)):
+                            if (not (s.effective('stated-tflops-limit') is not None)):
+                                if (not (s.effective('stated-compute-percent-request') is not None)):
+                                    if (not (s.effective('stated-compute-percent-limit') is not None)):
+                                        out((
+                                            ((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-request') if has_vram_request else (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-limit')),
+                                            True,
+                                            'video memory is asked for and compute is not, neither here nor in the profile',
+                                            'tensor-fusion.ai/tflops-request and tensor-fusion.ai/tflops-limit besides',
+                                            None,
+                                            [],
+                                            ('add tensor-fusion.ai/tflops-request and tensor-fusion.ai/tflops-limit', False, ()),
+                                            [*[*[isolation], *[isolation], *[*[annotations], *[None]], *[s.effective('native-gpu-count')]], *[*([vram_request] if has_vram_request else [*[vram_request], *[vram_limit]]), *[s.effective('stated-tflops-request')], *[s.effective('stated-tflops-limit')], *[s.effective('stated-compute-percent-request')], *[s.effective('stated-compute-percent-limit')]]],
+                                        ))
+
+
+def TF024(s: Any, p: Any, out: Any) -> None:
+    """profile-resources-incomplete"""
+    self_ = s.value
+    spec = get(self_, 'spec')
+    resources = get(spec, 'resources')
+    if is_type(resources, 'map'):
+        if (not (get(resources, 'requests') is not None)):
+            out((
+                (*('self',), 'spec', 'resources'),
+                False,
+                'requests is missing',
+                'requests is given',
+                resources,
+                [],
+                None,
+                [*[resources], *[get(resources, 'requests')]],
+            ))
+    spec = get(self_, 'spec')
+    resources = get(spec, 'resources')
+    if is_type(resources, 'map'):
+        if (not (get(resources, 'limits') is not None)):
+            out((
+                (*('self',), 'spec', 'resources'),
+                False,
+                'limits is missing',
+                'limits is given',
+                resources,
+                [],
+                None,
+                [*[resources], *[get(resources, 'limits')]],
+            ))
+
+
+def TF427(s: Any, p: Any, out: Any) -> None:
+    """profile-side-incomplete"""
+    self_ = s.value
+    for side_at, side in located((*('self',), 'spec', 'resources'), get(self_, 'spec', 'resources')):
+        if member(side_at[-1], ('requests', 'limits')):
+            if is_type(side, 'map'):
+                for wanted_at, wanted in located(('self',), ('tflops', 'vram')):
+                    if (not (get(side, wanted) is not None)):
+                        out((
+                            side_at,
+                            True,
+                            say(text(side_at[-1]), ' lacks ', text(wanted)),
+                            'tflops and vram; a dimension that is not wanted is written as "0"',
+                            None,
+                            [],
+                            (say('add ', text(wanted), ': "0"'), False, ()),
+                            [*[side], *[get(side, wanted)]],
+                        ))
+
+
+def TF428(s: Any, p: Any, out: Any) -> None:
+    """profile-amount-malformed"""
+    self_ = s.value
+    for side_at, side in located((*('self',), 'spec', 'resources'), get(self_, 'spec', 'resources')):
+        if member(side_at[-1], ('requests', 'limits')):
+            for amount_at, amount in located(side_at, side):
+                if member(amount_at[-1], ('tflops', 'vram', 'compute')):
+                    value = is_type(amount, 'number')
+                    if ((value and (not (integer(amount) is not None))) or (is_type(amount, 'text') and (not (quantity(amount) is not None)))):
+                        value_ = near_quantity(amount)
+                        out((
+                            amount_at,
+                            False,
+                            say(text(side_at[-1]), '.', text(amount_at[-1]), ' is ', text(amount), ', which the API server does not take as a quantity'),
+                            'a whole number, or a quantity in quotes such as "5.5" or 4Gi',
+                            amount,
+                            [],
+                            (say('write ', (text(amount) if value else text(value_)), (' in quotes' if value else '')), False, (('set', amount_at, (None if value else value_)), )),
+                            [*[amount], *[amount]],
+                        ))
+
+
+def TF025(s: Any, p: Any, out: Any) -> None:
+    """critical-work-with-vram-burst"""
     pod_ = s.pod
     annotations = get(pod_, 'metadata', 'annotations')
     qos = get(annotations, 'tensor-fusion.ai/qos')
-    if ((qos is not None) and (not member(qos, ('low', 'medium', 'high', 'critical')))):
-        out((
-            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'),
-            False,
-            say('tensor-fusion.ai/qos is ', text(qos), ', which is none of the values it can have'),
-            say('one of ', text(('low', 'medium', 'high', 'critical'))),
-            qos,
-            [],
-            (say('write tensor-fusion.ai/qos as ', text(nearest(qos, ('low', 'medium', 'high', 'critical')))), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'), nearest(qos, ('low', 'medium', 'high', 'critical'))), )),
-            [*[qos], *[qos]],
-        ))
+    if member(qos, ('high', 'critical')):
+        effective_vram_request = s.effective('vram-request')
+        effective_vram_limit = s.effective('vram-limit')
+        if lt(quantity(effective_vram_request), quantity(effective_vram_limit)):
+            out((
+                ('effective', 'vram-request'),
+                False,
+                say('qos is ', text(qos), ', yet only ', text(effective_vram_request), ' of ', text(effective_vram_limit), ' video memory is reserved'),
+                say('a vram request equal to the limit, ', text(effective_vram_limit)),
+                effective_vram_request,
+                [(('effective', 'vram-limit'), say('the limit is ', text(effective_vram_limit)))],
+                (say('raise the request to ', text(effective_vram_limit)), False, (('set', ('effective', 'vram-request'), effective_vram_limit), )),
+                [*[qos], *[*[effective_vram_request], *[effective_vram_limit]]],
+            ))
+
+
+def TF026(s: Any, p: Any, out: Any) -> None:
+    """gpu-count-not-an-integer"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    gpu_count = get(annotations, 'tensor-fusion.ai/gpu-count')
+    if is_type(gpu_count, 'text'):
+        if (gpu_count is not None):
+            if (not matches(gpu_count, '[+-]?[0-9]+')):
+                gpu_count_nanos = quantity(trim(gpu_count))
+                gpu_count_number = whole(gpu_count_nanos)
+                out((
+                    (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'),
+                    False,
+                    say('tensor-fusion.ai/gpu-count is ', text(gpu_count), ', which is not a whole number in decimal digits'),
+                    'a whole number from 1 to 128 without unit, fraction or blanks',
+                    gpu_count,
+                    [],
+                    (say('write ', text(gpu_count_number)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), gpu_count_number), )),
+                    [*[gpu_count], *[*[gpu_count], *[gpu_count]]],
+                ))
+
+
+def TF027(s: Any, p: Any, out: Any) -> None:
+    """gpu-count-out-of-range"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    gpu_count = get(annotations, 'tensor-fusion.ai/gpu-count')
+    if matches(gpu_count, '[+-]?[0-9]+'):
+        gpu_count_number = integer(gpu_count)
+        if (not (le(1, gpu_count_number) and le(gpu_count_number, 128))):
+            value = lt(128, gpu_count_number)
+            value_ = (128 if value else 1)
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'),
+                False,
+                say('tensor-fusion.ai/gpu-count is ', text(gpu_count)),
+                'a whole number from 1 to 128',
+                gpu_count,
+                [],
+                (say('write ', text(value_)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), value_), )),
+                [*[gpu_count], *[gpu_count]],
+            ))
+
+
+def TF028(s: Any, p: Any, out: Any) -> None:
+    """gpu-indices-malformed"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    gpu_indices = get(annotations, 'tensor-fusion.ai/gpu-indices')
+    if is_type(gpu_indices, 'text'):
+        if (not equal(gpu_indices, '')):
+            gpu_indices_ = split(gpu_indices, ',')
+            if any((not matches(trim(t), '\\+?[0-9]+')) for t in gpu_indices_):
+                out((
+                    (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'),
+                    False,
+                    say('tensor-fusion.ai/gpu-indices is ', text(gpu_indices), '; ', text(get([t for t in gpu_indices_ if (not matches(trim(t), '\\+?[0-9]+'))], 0)), ' is no device index'),
+                    'a list of whole numbers from 0 up with commas between, such as 0,1',
+                    gpu_indices,
+                    [],
+                    None,
+                    [*[*[gpu_indices], *[gpu_indices]], *[*[gpu_indices], *[because_ for t_at, t in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'), part) for part in gpu_indices_] if (not matches(trim(t), '\\+?[0-9]+')) for because_ in [t]]]],
+                ))
+
+
+def TF429(s: Any, p: Any, out: Any) -> None:
+    """gpu-index-twice"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    gpu_indices = get(annotations, 'tensor-fusion.ai/gpu-indices')
+    if matches(gpu_indices, '[ +0-9]+(,[ +0-9]+)*'):
+        gpu_indices_ = split(gpu_indices, ',')
+        if any(lt(1, size([o for o in gpu_indices_ if equal(integer(trim(o)), integer(trim(t)))])) for t in gpu_indices_):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'),
+                False,
+                say('tensor-fusion.ai/gpu-indices names device ', text(get([t for t in gpu_indices_ if lt(1, size([o for o in gpu_indices_ if equal(integer(trim(o)), integer(trim(t)))]))], 0)), ' more than once'),
+                'each device once',
+                gpu_indices,
+                [],
+                None,
+                [*[gpu_indices], *[*[gpu_indices], *[because_ for t_at, t in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'), part) for part in gpu_indices_] if lt(1, size([o for o in gpu_indices_ if equal(integer(trim(o)), integer(trim(t)))])) for because_ in [*[gpu_indices], *[because_ for o_at, o in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'), part) for part in gpu_indices_] for because_ in [*[o], *[t]]]]]]],
+            ))
+
+
+def TF430(s: Any, p: Any, out: Any) -> None:
+    """gpu-count-and-indices-disagree"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    gpu_indices = get(annotations, 'tensor-fusion.ai/gpu-indices')
+    if is_type(gpu_indices, 'text'):
+        if (not equal(gpu_indices, '')):
+            gpu_count = get(annotations, 'tensor-fusion.ai/gpu-count')
+            if is_type(gpu_count, 'text'):
+                gpu_count_number = integer(gpu_count)
+                if (gpu_count_number is not None):
+                    gpu_indices_ = split(gpu_indices, ',')
+                    value = size(gpu_indices_)
+                    if (not equal(gpu_count_number, value)):
+                        out((
+                            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'),
+                            False,
+                            say('tensor-fusion.ai/gpu-count is ', text(gpu_count), ', but gpu-indices names ', text(value)),
+                            say(text(value), ', or no gpu-count'),
+                            gpu_count,
+                            [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'), say('gpu-indices is ', text(gpu_indices)))],
+                            (say('write ', text(value)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), value), )),
+                            [*[*[gpu_indices], *[gpu_indices], *[gpu_count]], *[*[gpu_count], *[*[gpu_count], *[gpu_indices]]]],
+                        ))
+
+
+def TF029(s: Any, p: Any, out: Any) -> None:
+    """gpu-count-and-native-limit-disagree"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    gpu_count = get(annotations, 'tensor-fusion.ai/gpu-count')
+    if is_type(gpu_count, 'text'):
+        gpu_count_number = integer(gpu_count)
+        if (gpu_count_number is not None):
+            effective_native_gpu_count = s.effective('native-gpu-count')
+            effective_native_gpu_count_number = integer(effective_native_gpu_count)
+            if (effective_native_gpu_count_number is not None):
+                if (not equal(gpu_count_number, effective_native_gpu_count_number)):
+                    out((
+                        (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'),
+                        False,
+                        say('tensor-fusion.ai/gpu-count is ', text(gpu_count), ', but the native GPU limits of the containers add up to ', text(effective_native_gpu_count)),
+                        say(text(effective_native_gpu_count), ', or no native GPU limits'),
+                        gpu_count,
+                        [(('effective', 'native-gpu-count'), 'a native GPU limit is given here')],
+                        ('make both agree, or leave out the native GPU limits', False, ()),
+                        [*[gpu_count], *[*[gpu_count], *[effective_native_gpu_count], *[*[gpu_count], *[effective_native_gpu_count]]]],
+                    ))
+
+
+def TF030(s: Any, p: Any, out: Any) -> None:
+    """native-gpu-outside-inject-container"""
+    pod_ = s.pod
+    metadata = get(pod_, 'metadata')
+    if equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true'):
+        annotations = get(metadata, 'annotations')
+        inject_container = get(annotations, 'tensor-fusion.ai/inject-container')
+        if is_type(inject_container, 'text'):
+            if (not equal(inject_container, '')):
+                for container_at, container in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')):
+                    name = get(container, 'name')
+                    if (not any(equal(trim(n), name) for n in split(inject_container, ','))):
+                        for amount_at, amount in located((*container_at, 'resources', 'limits'), get(container, 'resources', 'limits')):
+                            if (equal(amount_at[-1], 'nvidia.com/gpu') or matches(amount_at[-1], 'nvidia\\.com/mig-.+')):
+                                if lt(0, integer(amount)):
+                                    out((
+                                        amount_at,
+                                        True,
+                                        say('container ', text(name), ' keeps its ', text(amount_at[-1]), ', because inject-container names only ', text(inject_container)),
+                                        say(text(name), ' in tensor-fusion.ai/inject-container, or no ', text(amount_at[-1]), ' there'),
+                                        amount,
+                                        [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/inject-container'), 'the containers that get the vGPU')],
+                                        (say('leave out ', text(amount_at[-1]), ', or add ', text(name), ' to tensor-fusion.ai/inject-container'), False, ()),
+                                        [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[inject_container], *[inject_container]], *[*[amount], *[*[inject_container], *[because_ for n_at, n in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/inject-container'), part) for part in split(inject_container, ',')] for because_ in [*[n], *[name]]]]]],
+                                    ))
+
+
+def TF031(s: Any, p: Any, out: Any) -> None:
+    """replicas-not-a-positive-integer"""
+    pod_ = s.pod
+    object_ = s.object
+    annotations = get(pod_, 'metadata', 'annotations')
+    replicas = get(annotations, 'tensor-fusion.ai/replicas')
+    if is_type(replicas, 'text'):
+        replicas_number = integer(replicas)
+        if (not (le(1, replicas_number) and le(replicas_number, 2147483647))):
+            replicas_ = get(object_, 'spec', 'replicas')
+            replicas__ = (replicas_ if (replicas_ is not None) else 1)
+            replicas_number_ = integer(replicas__)
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'),
+                False,
+                say('tensor-fusion.ai/replicas is ', text(replicas)),
+                'a whole number from 1 up, equal to the replicas of the owner',
+                replicas,
+                [],
+                (say('write ', text(replicas_number_)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'), replicas_number_), )),
+                [*[replicas], *[replicas]],
+            ))
+
+
+def TF032(s: Any, p: Any, out: Any) -> None:
+    """replicas-differ-from-owner"""
+    template_ = s.template
+    pod_ = s.pod
+    object_ = s.object
+    kind = get(template_, 'kind')
+    if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet', 'Rollout.argoproj.io')):
+        annotations = get(pod_, 'metadata', 'annotations')
+        replicas_ = get(annotations, 'tensor-fusion.ai/replicas')
+        if is_type(replicas_, 'text'):
+            replicas_number = integer(replicas_)
+            if le(1, replicas_number):
+                spec = get(object_, 'spec')
+                replicas = get(spec, 'replicas')
+                replicas__ = (replicas if (replicas is not None) else 1)
+                replicas_number_ = integer(replicas__)
+                if (replicas_number_ is not None):
+                    if (not equal(replicas_number, replicas_number_)):
+                        out((
+                            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'),
+                            False,
+                            say('tensor-fusion.ai/replicas is ', text(replicas_), ', but the ', text(kind), ' has ', text(replicas_number_)),
+                            say(text(replicas_number_), ', like spec.replicas'),
+                            replicas_,
+                            [((*('object',), 'spec', 'replicas'), say('the ', text(kind), ' has ', text(replicas_number_), ' replicas'))],
+                            (say('write ', text(replicas_number_)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'), replicas_number_), )),
+                            [*[*[kind], *[replicas_]], *[*[replicas_], *([replicas] if (replicas is not None) else [replicas]), *[*[replicas_], *([replicas] if (replicas is not None) else [replicas])]]],
+                        ))
+
+
+def TF033(s: Any, p: Any, out: Any) -> None:
+    """replicas-with-auto-replicas"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    auto_replicas = get(annotations, 'tensor-fusion.ai/auto-replicas')
+    if equal(auto_replicas, 'true'):
+        replicas = get(annotations, 'tensor-fusion.ai/replicas')
+        if (replicas is not None):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'),
+                True,
+                'tensor-fusion.ai/replicas fixes the number of workers that auto-replicas should choose',
+                'one of tensor-fusion.ai/replicas and tensor-fusion.ai/auto-replicas',
+                replicas,
+                [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-replicas'), 'auto-replicas is switched on here')],
+                ('leave out tensor-fusion.ai/auto-replicas, which no release acts on', False, ()),
+                [*[auto_replicas], *[replicas]],
+            ))
+
+
+def TF034(s: Any, p: Any, out: Any) -> None:
+    """replicas-in-local-mode"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    replicas = get(annotations, 'tensor-fusion.ai/replicas')
+    if (replicas is not None):
+        effective_is_local_gpu = s.effective('is-local-gpu')
+        if equal(effective_is_local_gpu, 'true'):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'),
+                True,
+                'in local mode every Pod is its own worker, so tensor-fusion.ai/replicas is meant to be unset',
+                'no tensor-fusion.ai/replicas beside is-local-gpu',
+                replicas,
+                [(('effective', 'is-local-gpu'), 'local mode is chosen here')],
+                ('leave out tensor-fusion.ai/replicas', False, ()),
+                [*[replicas], *[effective_is_local_gpu]],
+            ))
+
+
+def TF431(s: Any, p: Any, out: Any) -> None:
+    """profile-replicas-in-local-mode"""
+    self_ = s.value
+    spec = get(self_, 'spec')
+    isLocalGPU = get(spec, 'isLocalGPU')
+    if equal(isLocalGPU, True):
+        replicas = get(spec, 'replicas')
+        if (replicas is not None):
+            out((
+                (*('self',), 'spec', 'replicas'),
+                True,
+                'in local mode every Pod is its own worker, so replicas is meant to be unset',
+                'no replicas beside isLocalGPU',
+                replicas,
+                [((*('self',), 'spec', 'isLocalGPU'), 'local mode is chosen here')],
+                ('leave out replicas', False, ()),
+                [*[isLocalGPU], *[replicas]],
+            ))
+
+
+def TF035(s: Any, p: Any, out: Any) -> None:
+    """enabled-replicas-not-an-integer"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
+    if is_type(enabled_replicas, 'text'):
+        enabled_replicas_number = integer(enabled_replicas)
+        if (not (le(-2147483648, enabled_replicas_number) and le(enabled_replicas_number, 2147483647))):
+            out((
+                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'),
+                False,
+                say('tensor-fusion.ai/enabled-replicas is ', text(enabled_replicas), ', which is no whole number'),
+                "how many of the owner's Pods get a vGPU, in decimal digits",
+                enabled_replicas,
+                [],
+                None,
+                [*[enabled_replicas], *[enabled_replicas]],
+            ))
+
+
+def TF432(s: Any, p: Any, out: Any) -> None:
+    """enabled-replicas-out-of-range"""
+    pod_ = s.pod
+    object_ = s.object
+    template_ = s.template
+    annotations = get(pod_, 'metadata', 'annotations')
+    enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
+    if is_type(enabled_replicas, 'text'):
+        enabled_replicas_number = integer(enabled_replicas)
+        if le(-2147483648, enabled_replicas_number):
+            if le(enabled_replicas_number, 2147483647):
+                spec = get(object_, 'spec')
+                replicas = get(spec, 'replicas')
+                value = lt(enabled_replicas_number, 0)
+                replicas_number = integer((replicas if (replicas is not None) else 1))
+                if (value or (member(get(template_, 'kind'), ('Deployment', 'StatefulSet', 'ReplicaSet', 'Rollout.argoproj.io')) and lt(replicas_number, enabled_replicas_number))):
+                    value_ = (0 if value else replicas_number)
+                    out((
+                        (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'),
+                        False,
+                        say('tensor-fusion.ai/enabled-replicas is ', text(enabled_replicas), ('' if value else ', more than the owner has Pods')),
+                        'a number from 0 up to the replicas of the owner',
+                        enabled_replicas,
+                        [((*('object',), 'spec', 'replicas'), "the owner's replicas")],
+                        (say('write ', text(value_), ', or leave the annotation out to convert all Pods'), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'), value_), )),
+                        [*[*[enabled_replicas], *[enabled_replicas], *[enabled_replicas]], *([enabled_replicas] if value else [*[get(template_, 'kind')], *[*[enabled_replicas], *([replicas] if (replicas is not None) else [replicas])]])],
+                    ))
+
+
+def TF433(s: Any, p: Any, out: Any) -> None:
+    """enabled-replicas-without-owner"""
+    template_ = s.template
+    pod_ = s.pod
+    if equal(get(template_, 'kind'), 'Pod'):
+        metadata = get(pod_, 'metadata')
+        annotations = get(metadata, 'annotations')
+        enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
+        if (enabled_replicas is not None):
+            if (not (get(metadata, 'ownerReferences') is not None)):
+                out((
+                    (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'),
+                    True,
+                    'tensor-fusion.ai/enabled-replicas stands on a Pod without a controller',
+                    'no such annotation on a bare Pod; it counts the Pods of a Deployment or another controller',
+                    enabled_replicas,
+                    [],
+                    ('leave out tensor-fusion.ai/enabled-replicas', False, ()),
+                    [*[get(template_, 'kind')], *[*[enabled_replicas], *[get(metadata, 'ownerReferences')]]],
+                ))

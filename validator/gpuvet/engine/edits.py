@@ -24,7 +24,7 @@ def plan_edit(document: Document, path: Path, op: str, value: Any) -> Edit | Non
         return None
     if op == "quote":
         return Edit(span, scalar_text(raw, "'", True))
-    return Edit(span, scalar_text(text(value), raw, isinstance(value_at(document.value, path), str)))
+    return Edit(span, scalar_text(value if isinstance(value, str) else text(value), raw, isinstance(value_at(document.value, path), str)))
 
 
 def scalar_text(new: str, raw: str | None, wants_text: bool) -> str:

@@ -129,7 +129,7 @@ class _Run:
                 for index, container in enumerate(listed):
                     if type(container) is dict:
                         resources.append((("spec", name, index), container, container_keys(container)))
-        keys = meta_keys | placement_keys(spec)
+        keys = meta_keys | placement_keys(spec) | container_keys(spec)
         for _, _, shown in resources:
             keys |= shown
         subject = Subject(self.scope, pod, view.spec_path, pod, view)
@@ -202,11 +202,12 @@ class _Run:
 
 
 def _spots(subject: Subject, path: Path | None, fact: Fact | None, there: Path) -> list[Any]:
-    """The place of a violation, and the same key anywhere in the same Pod template or object."""
+    """The place of a violation, and the same annotation, label or resource key anywhere in the same Pod template or object."""
     if path is None:
         return [(id(fact), there)]
     template = subject.view.name if subject.view is not None else ""
-    return [path, (template, path[-1])] if path else [path]
+    # Only such keys say what they are about: an index, or a field like `value`, is the same in unrelated lists.
+    return [path, (template, path[-1])] if path and type(path[-1]) is str and "/" in path[-1] else [path]
 
 
 def _merge(one: Verdict, other: Verdict) -> Verdict:

@@ -18,7 +18,7 @@ _SHOWN = 300
 
 def build_finding(rule: BoundRule, subject: Subject, violation: tuple[Any, ...], path: Path | None, fact: Fact | None, there: Path) -> Finding:
     """`path` is the place in the subject's object; when None, the place is `there` in another object, `fact`."""
-    _, on_key, message, expected, actual, related, fix, _ = violation
+    place, on_key, message, expected, actual, related, fix, _ = violation
     scope = subject.scope
     if path is None and fact is not None:
         location, shown_path, root, reference = fact.locate(there), there, fact.value, _reference(fact.value)
@@ -34,7 +34,7 @@ def build_finding(rule: BoundRule, subject: Subject, violation: tuple[Any, ...],
         rule=info.id,
         name=info.name,
         severity=rule.severity,
-        consequence=_consequence(info.consequence, subject),
+        consequence=_consequence(info.consequence, subject, place[0]),
         message=_cut(message, 1000),
         expected=None if expected is None else _cut(expected, 1000),
         actual=actual_text,
@@ -48,8 +48,8 @@ def build_finding(rule: BoundRule, subject: Subject, violation: tuple[Any, ...],
     )
 
 
-def _consequence(consequence: Consequence, subject: Subject) -> Consequence:
-    if consequence == "rejected-by-api" and subject.view is not None:
+def _consequence(consequence: Consequence, subject: Subject, root: str) -> Consequence:
+    if consequence == "rejected-by-api" and subject.view is not None and root != "object":
         if subject.view.validated == "none":
             return "pod-creation-fails"
         if subject.view.validated == "webhook":

@@ -10,6 +10,9 @@ from gpuvet.values.finding import Severity
 from gpuvet.values.rule import RuleInfo
 from gpuvet.values.version import in_range, parse_version
 
+PLATFORMS = ("tensorFusion", "koordinator", "qgpu", "kubernetes")
+"""What the configuration may name the version of; rules see it as the parameter `platform.NAME`, absent when not named."""
+
 Check = Callable[[Any, Mapping[str, Any], Callable[[tuple[Any, ...]], None]], None]
 
 
@@ -135,6 +138,7 @@ def _tokens(info: RuleInfo, usage_key: str | None) -> Iterable[tuple[str, str]]:
 def bind(infos: Iterable[RuleInfo], selection: Selection, functions: Mapping[str, Check] | None = None) -> list[BoundRule]:
     """The rules that are on, with what the selection says of them. Raises ConfigError for a version that is none."""
     bound = []
+    named = {f"platform.{name}": selection.platforms.get(name) for name in PLATFORMS}
     versions = {name: _version(name, text) for name, text in selection.platforms.items()}
     for info in infos:
         severity = _severity(info, selection.severities)
@@ -142,7 +146,7 @@ def bind(infos: Iterable[RuleInfo], selection: Selection, functions: Mapping[str
             severity = _gated(info.platform, severity, versions)
         if severity == "off":
             continue
-        parameters = {**info.parameters, **selection.common, **selection.parameters.get(info.id, {})}
+        parameters = {**named, **info.parameters, **selection.common, **selection.parameters.get(info.id, {})}
         bound.append(BoundRule(info, severity, parameters, (functions or {}).get(info.id)))  # type: ignore[arg-type]
     return bound
 

@@ -15,14 +15,17 @@ def metadata_keys(metadata: Any) -> set[str]:
     return keys
 
 
+_ORDINARY = frozenset(("cpu", "memory", "ephemeral-storage"))
+
+
 def container_keys(container: Any) -> set[str]:
-    """Resource keys with a domain."""
+    """Resource keys but those of every container."""
     keys: set[str] = set()
     resources = container.get("resources") if type(container) is dict else None
     if type(resources) is dict:
         for value in resources.values():
             if type(value) is dict:
-                keys.update(key for key in value if "/" in key)
+                keys.update(key for key in value if key not in _ORDINARY)
     return keys
 
 

@@ -1,5 +1,6 @@
 """What a rule sees: one Pod template, container, metadata or object, with the object around it and what the run knows besides."""
 
+from collections.abc import Callable
 from typing import Any
 
 from gpuvet.engine.context import Context, Fact
@@ -8,7 +9,7 @@ from gpuvet.manifests.document import Document
 from gpuvet.manifests.workloads import Template
 from gpuvet.resolve.fields import Inputs, Known, Resolved, Resolver, resolver
 from gpuvet.values.path import Path
-from gpuvet.values.total import UNKNOWN, Place, Unknown, placeholder
+from gpuvet.values.total import UNKNOWN, Place, Unknown, placeholder, pod_sum
 
 
 class ObjectScope:
@@ -45,7 +46,7 @@ class ObjectScope:
 class Subject:
     """The value a rule is about. `place` leads to it from the object."""
 
-    __slots__ = ("_asked", "_resolver", "path", "pod", "scope", "template", "value", "view")
+    __slots__ = ("_asked", "_resolver", "_sums", "path", "pod", "scope", "template", "value", "view")
 
     def __init__(
         self, scope: ObjectScope, value: Any, path: Path, pod: dict[str, Any] | None = None, view: Template | None = None
@@ -57,6 +58,7 @@ class Subject:
         self.view = view
         self.template = template_facts(scope, view)
         self._resolver: Resolver | None = None
+        self._sums: dict[Any, Any] = {}
         self._asked: dict[str, set[str]] = {}
         """Per effective field: the kinds that it hangs on and that gave no certain answer."""
 
@@ -114,6 +116,22 @@ class Subject:
         self.scope.asked.add(kind)
         answer = self.scope.context.find_all(kind)
         return answer if isinstance(answer, Unknown) else [fact.value for fact in answer]
+
+    def located_all(self, kind: str) -> list[tuple[Place, Any]]:
+        """Place and value of each known object of a kind; none when the run cannot tell."""
+        return [(known.place, known.value) for known in self.known(kind)[0]]
+
+    def pod_sum(self, key: Any) -> int | None:
+        """What the scheduler counts for a resource over the whole Pod, worked out once."""
+        if key not in self._sums:
+            self._sums[key] = pod_sum(self.pod, key)
+        return self._sums[key]  # type: ignore[no-any-return]
+
+    def once(self, work: Callable[["Subject"], Any]) -> Any:
+        """What a definition of a rule file yields, worked out once."""
+        if work not in self._sums:
+            self._sums[work] = work(self)
+        return self._sums[work]
 
     def known(self, kind: str) -> tuple[list[Known], bool]:
         """The known objects of a kind, and whether there are no others."""

@@ -9,7 +9,7 @@ from gpuvet.generate.pages import render_pages
 from gpuvet.language.catalogue import LoadedRule, load_document, load_rules
 from gpuvet.language.info import rule_info
 from gpuvet.language.kinds import KINDS
-from gpuvet.language.printers.python import IMPORTS, print_rule
+from gpuvet.language.printers.python import print_definitions, print_module, print_rule
 from gpuvet.values.data import data_folder, source_digest
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.rule import RuleInfo
@@ -46,8 +46,8 @@ def render_compiled(fixtures: FilePath) -> dict[str, str]:
 
 
 def _render_functions(loaded: list[LoadedRule], source: str) -> str:
-    functions = "\n\n".join(print_rule(rule.text.id, rule.text.name, rule.checks) for rule in loaded if rule.checks)
-    return HEADER.format(source=f"rules/{source}") + IMPORTS + "\n\n" + functions
+    functions = [print_rule(rule.text.id, rule.text.name, rule.checks) for rule in loaded if rule.checks]
+    return HEADER.format(source=f"rules/{source}") + print_module(functions, print_definitions(rule.checks for rule in loaded))
 
 
 def _facts(rules: FilePath) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from gpuvet.language import ir
+from gpuvet.values import total
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.quantity import NANOS, parse_quantity
 
@@ -24,16 +25,41 @@ class ExpressionError(ConfigError):
         self.column = column
 
 
+class Macro(NamedTuple):
+    """A definition with parameters: `core(c): asked(c, 'koordinator.sh/gpu-core')`. What is given is put in before anything is judged."""
+
+    parameters: tuple[str, ...]
+    text: str
+
+
 class Scope(NamedTuple):
-    """What names mean: the subject, definitions (`let`), and bound variables."""
+    """What names mean: the subject, definitions (`let`, those with parameters apart), and bound variables.
+
+    Inside a macro `definitions` holds what was given too, and `outer` the variables of those who call it: they may not be bound again.
+    """
 
     subject: str
     definitions: Mapping[str, ir.Expr]
     variables: frozenset[str]
+    macros: Mapping[str, Macro] = {}
+    outer: frozenset[str] = frozenset()
 
     def bind(self, name: str) -> "Scope":
         """The scope in which `name` is a variable."""
         return self._replace(variables=self.variables | {name})
+
+    def define(self, head: str, text: str) -> "Scope":
+        """The scope with one more definition, `name` or `name(parameter, ...)`. Raises ExpressionError."""
+        shape = _HEAD.fullmatch(head)
+        if shape is None:
+            raise ExpressionError(f"{head!r} is neither a name nor a name with parameters", 1)
+        if shape[2] is None:
+            return self._replace(definitions={**self.definitions, head: _shared(head, parse(text, self))})
+        macro = Macro(tuple(part.strip() for part in shape[2].split(",")), text)
+        return self._replace(macros={**self.macros, shape[1]: macro})
+
+
+_HEAD = re.compile(r"([A-Za-z_]\w*)(?:\((\s*[A-Za-z_]\w*\s*(?:,\s*[A-Za-z_]\w*\s*)*)\))?", re.ASCII)
 
 
 _TOKEN = re.compile(
@@ -213,11 +239,43 @@ class _Parser:
     def macro(self, name: str, of: ir.Expr, scope: Scope) -> ir.Expr:
         if self.kind != "name":
             raise self.error("expected a variable")
-        var = self.advance()
+        var = self.variable(scope)
         self.expect(",")
         body = self.ternary(scope.bind(var))
         self.expect(")")
         return ir.Quantified(name, var, of, body)  # type: ignore[arg-type]
+
+    def variable(self, scope: Scope) -> str:
+        if self.word in scope.outer:
+            raise self.error(f"{self.word!r} is a variable already where this definition is used")
+        if taken_by_printers(self.word):
+            raise self.error(f"a variable cannot be called {self.word!r}")
+        return self.advance()
+
+    def pod_sum(self, scope: Scope) -> ir.Expr:
+        key = self.ternary(scope)
+        if not self.take(","):
+            self.expect(")")
+            return ir.PodSum(key)
+        if self.kind != "name":
+            raise self.error("expected a variable")
+        var = self.variable(scope)
+        self.expect(",")
+        body = self.ternary(scope.bind(var))
+        self.expect(")")
+        return ir.PodSum(key, var, _as_quantity(body))
+
+    def expand(self, name: str, given: list[ir.Expr], scope: Scope) -> ir.Expr:
+        macro = scope.macros[name]
+        if len(given) != len(macro.parameters):
+            raise self.error(f"{name} takes {len(macro.parameters)} arguments, not {len(given)}")
+        inner = scope._replace(
+            definitions={**scope.definitions, **dict(zip(macro.parameters, given, strict=True))},
+            variables=frozenset(),
+            macros={other: text for other, text in scope.macros.items() if other != name},
+            outer=scope.outer | scope.variables,
+        )
+        return parse(macro.text, inner)
 
     def arguments(self, scope: Scope) -> list[ir.Expr]:
         found: list[ir.Expr] = []
@@ -262,6 +320,10 @@ class _Parser:
             if self.take("("):
                 if name == "key":
                     return self.key_of(scope)
+                if name == "podSum":
+                    return self.pod_sum(scope)
+                if name in scope.macros:
+                    return self.expand(name, self.arguments(scope), scope)
                 return self.call(name, self.arguments(scope), scope)
             return self.name(name, scope)
         raise self.error("expected a value" if self.kind else "the expression ends too early")
@@ -269,6 +331,9 @@ class _Parser:
     def key_of(self, scope: Scope) -> ir.Expr:
         name = self.advance()
         self.expect(")")
+        given = scope.definitions.get(name)
+        if name not in scope.variables and isinstance(given, ir.Name):
+            return ir.KeyOf(given.name)
         if name not in scope.variables:
             raise self.error(f"key() takes a bound variable, and {name!r} is none")
         return ir.KeyOf(name)
@@ -285,6 +350,21 @@ class _Parser:
         if name in scope.definitions:
             return scope.definitions[name]
         raise self.error(f"unknown name {name!r}")
+
+
+def taken_by_printers(name: str) -> bool:
+    """Whether a variable of this name would hide what printed rules use: `s`, `p`, `out`, the operators."""
+    return name in ("s", "p", "out") or hasattr(total, name)
+
+
+_LARGE = 30
+"""Operators in a definition from which on it is worked out once for all rules."""
+
+
+def _shared(name: str, expr: ir.Expr) -> ir.Expr:
+    number = ir.type_of(expr) in ("bool", "integer", "quantity")
+    own = any(isinstance(part, ir.Param) for part in ir.walk(expr))  # each rule has its own parameters
+    return ir.Defined(name, expr) if number and not own and len(ir.parts(expr)) > _LARGE and not ir.free(expr) else expr
 
 
 def _unquote(text: str) -> str:
@@ -401,7 +481,7 @@ def _is(type_name: str) -> Callable[..., ir.Expr]:
 
 
 def _text(op: str) -> Callable[..., ir.Expr]:
-    if op in ("trim", "lower"):
+    if op in ("trim", "lower", "repaired"):
         return lambda scope, of: ir.Text(op, of)
     return lambda scope, of, argument: ir.Text(op, of, argument)
 
@@ -414,7 +494,6 @@ FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
     "request": _request,
     "asked": _asked,
     "containers": _containers,
-    "podSum": lambda scope, key: ir.PodSum(key),
     "effective": lambda scope, name: ir.Effective(_text_constant(name)),
     "source": lambda scope, name: ir.Source(_text_constant(name)),
     "find": _find,
@@ -438,13 +517,18 @@ FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
     "max": lambda scope, of: ir.Fold("max", of),
     "min": lambda scope, of: ir.Fold("min", of),
     "concat": lambda scope, *parts: ir.Concat(parts),
+    "flatten": lambda scope, of: ir.Flatten(of),
+    "repaired": _text("repaired"),
     "split": _text("split"),
     "trim": _text("trim"),
     "lower": _text("lower"),
     "startsWith": _text("startsWith"),
     "endsWith": _text("endsWith"),
     "contains": _text("contains"),
+    "append": _text("append"),
+    "first": lambda scope, of: ir.First(of),
     "nearest": lambda scope, of, among: ir.Nearest(of, among),
+    "nearQuantity": lambda scope, of: ir.Python("near_quantity", (of,), "guesses what a malformed quantity was meant to be"),
     "json": lambda scope, of: ir.Parsed(of, "json"),
     "yaml": lambda scope, of: ir.Parsed(of, "yaml"),
     "either": lambda scope, left, right: ir.If(ir.Present(left), left, right),

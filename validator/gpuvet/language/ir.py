@@ -220,9 +220,14 @@ class Fold(Expr):
 
 @dataclass(frozen=True, slots=True)
 class PodSum(Expr):
-    """What the scheduler counts for a resource key over the whole Pod, as a quantity (k8s component-helpers PodRequests)."""
+    """What the scheduler counts for a resource key over the whole Pod, as a quantity (k8s component-helpers PodRequests).
+
+    With a `body`, each regular container, bound to `var`, asks for that instead: what a mutating webhook makes of it.
+    """
 
     key: Expr
+    var: str = ""
+    body: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,10 +241,24 @@ class Quantified(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class First(Expr):
+    """A list of the first item of a list; empty when there is none."""
+
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Concat(Expr):
     """Several lists (or maps' values) after each other."""
 
     parts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Flatten(Expr):
+    """The items of the lists (or maps) of a list, each in its own place."""
+
+    of: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +270,11 @@ class Size(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Text(Expr):
-    """split (by a text: a list), trim, lower, startsWith, endsWith, contains; absent or false for what is no text."""
+    """split (by a text: a list), trim, lower, startsWith, endsWith, contains; absent or false for what is no text.
+
+    repaired (for messages and fixes only): the nearest legal whole quantity; absent when none is near.
+    append: two texts or whole numbers as one text.
+    """
 
     op: str
     of: Expr
@@ -272,6 +295,14 @@ class Parsed(Expr):
 
     of: Expr
     format: Choice["json", "yaml"]
+
+
+@dataclass(frozen=True, slots=True)
+class Defined(Expr):
+    """A definition of the rule file that is worth working out once for all rules: what a VAP calls a variable."""
+
+    name: str
+    of: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +375,26 @@ def walk(expr: Expr) -> list[Expr]:
     return found
 
 
+def free(expr: Expr) -> set[str]:
+    """Variables that the expression does not bind itself."""
+    match expr:
+        case Name(name) | KeyOf(name):
+            return {name}
+        case Quantified(_, var, of, body):
+            return free(of) | (free(body) - {var})
+        case PodSum(key, var, Expr() as body):
+            return free(key) | (free(body) - {var})
+    return {name for child in children(expr) for name in free(child)}
+
+
+def parts(expr: Expr) -> list[Expr]:
+    """The expression and everything inside it that is written out where it stands: not what definitions hold."""
+    found = [expr]
+    for child in () if isinstance(expr, Defined) else children(expr):
+        found.extend(parts(child))
+    return found
+
+
 def type_of(expr: Expr) -> str:
     """`quantity`, `integer`, `version`, `bool`, `list` or `any`."""
     match expr:
@@ -363,7 +414,7 @@ def type_of(expr: Expr) -> str:
             return "bool"
         case Quantified(op="map", body=body):
             return type_of(body)
-        case Quantified(of=of) | Fold(of=of):
+        case Quantified(of=of) | Fold(of=of) | First(of=of) | Defined(of=of):
             return type_of(of)
         case Arithmetic(left=left):
             return type_of(left)
@@ -371,6 +422,8 @@ def type_of(expr: Expr) -> str:
             return type_of(then) if type_of(then) != "any" else type_of(otherwise)
         case Text(op="startsWith" | "endsWith" | "contains"):
             return "bool"
+        case Flatten(of=of):
+            return type_of(of)
         case Concat(parts=parts) if parts:
             return type_of(parts[0])
     return "any"

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from gpuvet.language import ir
-from gpuvet.language.expression import ExpressionError, Scope, parse, parse_template
+from gpuvet.language.expression import ExpressionError, Scope, parse, parse_template, taken_by_printers
 from gpuvet.language.kinds import KINDS, Kind
 from gpuvet.values.finding import Consequence, Severity
 
@@ -137,12 +137,14 @@ class RuleText(_Model):
         scope = Scope(self.on, {}, frozenset())
         for name, text in {**definitions, **self.let}.items():
             try:
-                scope = scope._replace(definitions={**scope.definitions, name: parse(text, scope._replace(variables=frozenset(self.each)))})
+                scope = scope._replace(variables=frozenset(self.each)).define(name, text)._replace(variables=frozenset())
             except ExpressionError:
                 if name in self.let:
                     raise
         each: list[tuple[str, ir.Expr]] = []
         for var, text in self.each.items():
+            if taken_by_printers(var):
+                raise ExpressionError(f"a variable cannot be called {var!r}", 1)
             each.append((var, parse(text, scope)))
             scope = scope.bind(var)
         guard = parse(self.when, scope) if self.when is not None else None

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpuvet.language.catalogue import load_rules
 from gpuvet.language.info import rule_info
-from gpuvet.language.printers.python import IMPORTS, print_rule
+from gpuvet.language.printers.python import print_definitions, print_module, print_rule
 from gpuvet.values.rule import RuleInfo
 
 
@@ -15,7 +15,7 @@ def load_own_rules(files: list[FilePath]) -> list[tuple[RuleInfo, Any]]:
     for file in files:
         for rule in load_rules(file):
             namespace: dict[str, Any] = {}
-            source = IMPORTS + "\n\n" + print_rule(rule.text.id, rule.text.name, rule.checks)
+            source = print_module([print_rule(rule.text.id, rule.text.name, rule.checks)], print_definitions([rule.checks]))
             exec(compile(source, f"<rule {rule.text.id} of {file}>", "exec"), namespace)  # noqa: S102
             loaded.append((rule_info(rule, str(file)), namespace[rule.text.id]))
     return loaded

@@ -15,6 +15,8 @@ from gpuvet.values.total import UNKNOWN, Unknown, get, integer, items, matches, 
 from gpuvet.values.version import Version, in_range, parse_version
 
 DOMAIN = "tensor-fusion.ai"
+STATED = "stated-"
+"""Before the name of a field: what is stated for it, taking it that a quota which is not among the inputs gives nothing."""
 _TABLE: dict[str, Any] = FACTS["tensor-fusion-precedence"]
 _FIELDS: dict[str, list[dict[str, Any]]] = _TABLE["fields"]
 _ANNOTATIONS = ("pod", "metadata", "annotations")
@@ -90,8 +92,9 @@ class TensorFusion:
         versions = self.versions
         if self.version is None:
             sort = "label" if any(source["from"] == "label" for source in _FIELDS.get(name, ())) else "annotation"
-            if get(self.labels if sort == "label" else self.annotations, f"{DOMAIN}/{name}") is not None:
-                own = _readers(name, sort)
+            key = name.removeprefix(STATED)
+            if get(self.labels if sort == "label" else self.annotations, f"{DOMAIN}/{key}") is not None:
+                own = _readers(key, sort)
                 versions = tuple(v for v in versions if v in own) or own or versions
         answers = [self._view(version).field(name) for version in versions]
         last = answers[-1]
@@ -141,11 +144,14 @@ class _View:
         self.version = version
         self.sources = _sources(version)
         self._fields: dict[str, Resolved | None] = {}
+        self._stated = False
 
     def field(self, name: str) -> Resolved | None:
         if name not in self._fields:
             self._fields[name] = None  # no field needs itself
-            self._fields[name] = self._merge(name)
+            before, self._stated = self._stated, name.startswith(STATED)
+            self._fields[name] = self._merge(name.removeprefix(STATED))
+            self._stated = before
         return self._fields[name]
 
     def value(self, name: str) -> Any:
@@ -184,7 +190,7 @@ class _View:
             if holds != wanted:
                 return None
         without = source.get("without")
-        if without is not None and (other := self.value(without)) is not None:
+        if without is not None and (other := self.value(STATED + without if self._stated else without)) is not None:
             return _Offer(UNKNOWN) if other is UNKNOWN else None
         match source["from"]:
             case "annotation":
@@ -229,7 +235,7 @@ class _View:
         path = source["at"].split(".")
         here = [quota for quota in listed if quota.namespace == self.inputs.namespace]
         if not here:
-            return None if complete else _Offer(UNKNOWN)
+            return None if complete or self._stated else _Offer(UNKNOWN)
         offers = [_taken(get(quota.value, *path), source["takes"], (*quota.place, *path)) for quota in here]
         values = {None if offer is None else str(offer.value) for offer in offers}
         return offers[0] if len(values) == 1 else _Offer(UNKNOWN)
@@ -253,7 +259,7 @@ class _View:
         return None if complete else UNKNOWN
 
     def _inherited(self, field: str) -> _Offer | None:
-        limit = self.field(field)
+        limit = self.field(STATED + field if self._stated else field)
         return None if limit is None else _Offer(limit.value, limit.place)
 
     # Sources that are computed.

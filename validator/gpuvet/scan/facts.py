@@ -13,7 +13,7 @@ def facts_of(document: Document, shown_file: str, file: str, kinds: frozenset[st
     found = []
     for path, value in objects(document.value):
         kind = value.get("kind")
-        if kind not in kinds:
+        if type(kind) is not str or kind not in kinds:
             continue
         metadata = value.get("metadata")
         if type(metadata) is not dict or type(metadata.get("name")) is not str:

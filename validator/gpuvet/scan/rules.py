@@ -42,6 +42,7 @@ def rule_set(settings: Settings) -> RuleSet:
         "usagePattern": re.escape(settings.usage_key) if settings.usage_key else r"(.*/)?node\.usage",
         "productTaints": list(settings.product_taints),
         "gpuModels": list(settings.gpu_models),
+        "namespace": settings.namespace,
     }
     selection = Selection(settings.severities, settings.parameters, settings.platform, common)
     return RuleSet(bind(infos, selection, functions), settings.usage_key, Domains(settings.domains))

@@ -40,7 +40,8 @@ def get(value: Any, *keys: Any) -> Any:
         elif kind is list and type(key) is int and 0 <= key < len(value):
             value = value[key]
         else:
-            return value if value is UNKNOWN else None
+            # What a template engine will put in here may hold anything.
+            return UNKNOWN if value is UNKNOWN or placeholder(value) else None
     return value
 
 
@@ -64,6 +65,12 @@ def located(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
     """Place and value of each item."""
     for key, item in pairs(value):
         yield (*place, key), item
+
+
+def place_of(found: Iterable[tuple[Place, Any]], index: Any) -> Place:
+    """Where the item of a list stands that was drawn from elsewhere; the subject itself when there is no such item."""
+    places = [place for place, _ in found]
+    return places[index] if type(index) is int and 0 <= index < len(places) else ("self",)
 
 
 def placeholder(value: Any) -> bool:
@@ -198,6 +205,11 @@ def smallest(values: Iterable[Any]) -> Any:
     return min((value for value in values if value is not None), default=None)
 
 
+def flatten(lists: Iterable[Any]) -> list[Any]:
+    """The items of the lists, or the values of the maps."""
+    return [item for inner in lists for item in items(inner)]
+
+
 def size(value: Any) -> int:
     """Characters, items or entries; zero for anything else."""
     return len(value) if type(value) in (str, list, tuple, dict) else 0
@@ -248,6 +260,77 @@ def nearest(value: Any, among: Any) -> str | None:
     return close[0] if close else None
 
 
+_NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*%?", re.ASCII)
+_UNITS = {"k": "k", "kb": "k", "ki": "Ki", "kib": "Ki", "mb": "M", "mi": "Mi", "mib": "Mi", "gb": "G", "g": "G", "gi": "Gi", "gib": "Gi"}
+_UNITS |= {"tb": "T", "t": "T", "ti": "Ti", "tib": "Ti", "": ""}
+
+
+def repaired(value: Any) -> str | None:
+    """The nearest legal whole quantity: `5 GB` gives 5G, `0.5` gives 1, `30%` gives 30; None for negative ones and what is none."""
+    if type(value) is float or type(value) is int:
+        value = str(value)
+    if type(value) is not str:
+        return None
+    nanos = quantity(value)
+    if nanos is None:
+        shape = _NUMBER.fullmatch(value.strip())
+        unit = shape and ({"M": "M", "m": "m"}.get(shape[2]) or _UNITS.get(shape[2].lower()))
+        if shape is None or unit is None:
+            return None
+        value = shape[1].lstrip("+") + unit
+        nanos = quantity(value)
+    if nanos is None or nanos < 0:
+        return None
+    return str(value).strip() if nanos % NANOS == 0 else str(-(-nanos // NANOS))
+
+
+def edit_distance(one: str, other: str) -> int:
+    """How many letters must be put in, left out, replaced or swapped with their neighbour."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        line = [row]
+        for column, wanted in enumerate(other, 1):
+            cost = min(last[column] + 1, line[column - 1] + 1, last[column - 1] + (letter != wanted))
+            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == wanted:
+                cost = min(cost, before[column - 2] + 1)
+            line.append(cost)
+        before, last = last, line
+    return last[-1]
+
+
+@lru_cache(maxsize=4096)
+def _near_key(key: str, known: tuple[str, ...]) -> str | None:
+    name = key.rpartition("/")[2].lower().replace("_", "-")
+    best: tuple[int, str] | None = None
+    for candidate in known:
+        own = candidate.rpartition("/")[2]
+        if abs(len(own) - len(name)) <= 2:
+            distance = edit_distance(name, own)
+            if distance <= 2 and distance * 3 <= len(own) and (best is None or distance < best[0]):
+                best = (distance, candidate)
+    return None if best is None else best[1]
+
+
+def near_key(key: Any, known: Any) -> str | None:
+    """The known key that differs from a key by at most two letters behind the domain."""
+    return _near_key(key, tuple(known)) if type(key) is str and len(key) < 200 and type(known) in (list, tuple) else None
+
+
+_SUFFIX = re.compile(r"([+-]?[0-9]*[.,]?[0-9]+) *([a-zA-Z]*)", re.ASCII)
+_SUFFIXES = {unit.lower(): unit for unit in ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "k", "M", "G", "T", "P", "E")}
+
+
+def near_quantity(value: Any) -> str | None:
+    """The quantity that a malformed one was probably meant to be: `4GiB`, `4 gi` and `4 GIB` are 4Gi; None when none is plain."""
+    shape = _SUFFIX.fullmatch(trim(value) or "")
+    if shape is None:
+        return None
+    number, word = shape[1].replace(",", "."), shape[2].lower().removesuffix("b")
+    unit = _SUFFIXES.get(word) if word else ""
+    return None if unit is None or parse_quantity(number + unit) is None else number + unit
+
+
 def say(*parts: Any) -> str:
     """Text with values in it, as a person would write them in YAML."""
     return "".join(part if type(part) is str else text(part) for part in parts)
@@ -270,10 +353,16 @@ def text(value: Any) -> str:
             return str(value)
 
 
-def pod_sum(pod: Any, key: Any) -> int | None:
+def append(left: Any, right: Any) -> str | None:
+    """Two texts or whole numbers as one text."""
+    return f"{left}{right}" if type(left) in (str, int) and type(right) in (str, int) else None
+
+
+def pod_sum(pod: Any, key: Any, regular: list[int | None] | None = None) -> int | None:
     """Nanos of a resource key over a Pod as the scheduler counts it, limits standing in for absent requests; None when no
     container names the key. Containers and restartable init containers (sidecars) and overhead add up; an ordinary init
-    container counts with the sidecars before it, and the larger of both wins (k8s component-helpers PodRequests)."""
+    container counts with the sidecars before it, and the larger of both wins (k8s component-helpers PodRequests). `regular`: what
+    the regular containers ask for, in place of what stands there."""
     spec = get(pod, "spec")
     seen = False
     running = 0
@@ -286,8 +375,7 @@ def pod_sum(pod: Any, key: Any) -> int | None:
             starting = max(starting, running)
         else:
             starting = max(starting, running + (nanos or 0))
-    for container in items(get(spec, "containers")):
-        nanos = _asked(container, key)
+    for nanos in [_asked(container, key) for container in items(get(spec, "containers"))] if regular is None else regular:
         seen = seen or nanos is not None
         running += nanos or 0
     running += quantity(get(spec, "overhead", key)) or 0
@@ -300,15 +388,17 @@ def _asked(container: Any, key: Any) -> int | None:
 
 
 def pod_reads(pod: Any, key: Any) -> list[Any]:
-    """The values that `pod_sum` read."""
+    """The values that `pod_sum` read; one absent value when there is none. A malformed one makes the sum unknown: that it is
+    malformed is for another rule to say."""
     spec = get(pod, "spec")
-    return [
-        get(container, "resources", which, key)
+    found = [
+        value if placeholder(value) or quantity(value) is not None else UNKNOWN
         for name in ("initContainers", "containers")
         for container in items(get(spec, name))
         for which in ("limits", "requests")
-        if get(container, "resources", which, key) is not None
+        if (value := get(container, "resources", which, key)) is not None
     ]
+    return found or [None]
 
 
 def shown(nanos: Any) -> str:

@@ -23,11 +23,12 @@ _RANGE = re.compile(r"\s*(<=|>=|<|>|==)\s*(\S+)\s*", re.ASCII)
 
 
 def in_range(version: Version, text: str) -> bool:
-    """Whether `version` lies in a range such as `>=1.17.0, <1.35.0`.
+    """Whether `version` lies in a range such as `>=1.17.0, <1.35.0`; `||` stands between ranges of which one is enough.
 
     Raises ValueError when the range itself is malformed.
     """
-    return all(_within(version, part) for part in text.split(","))
+    parts = [[_within(version, part) for part in one.split(",")] for one in text.split("||")]
+    return any(all(part) for part in parts)
 
 
 def _within(version: Version, part: str) -> bool:
