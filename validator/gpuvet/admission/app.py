@@ -44,11 +44,15 @@ class Webhook:
         outcome = _refusal(environ)
         if outcome is None:
             try:
-                body = environ["wsgi.input"].read()
+                body = environ["wsgi.input"].read(MAX_BODY + 1)
             except OSError:
                 body = b""
-            outcome = review(body, self._rules.state) if len(body) <= MAX_BODY else _refuse(413, "the body is too large")
+            outcome = (
+                review(body, self._rules.state) if len(body) <= MAX_BODY else _refuse(413, f"the body is larger than {MAX_BODY} bytes")
+            )
         self._metrics.answered(outcome.verdict, outcome.kind, outcome.rules, perf_counter() - start)
+        for rule in outcome.crashes:
+            self._metrics.crashes.labels(rule).inc()
         if outcome.record is not None:
             log.info("%s", json.dumps(outcome.record, ensure_ascii=False))
         return outcome

@@ -8,21 +8,23 @@ from gpuvet.values.span import Span
 
 
 class BareDocument(Document):
-    """A document that has no places, only a value."""
+    """A document that has only a value. Each path that is asked for is a line of its own: findings at one place are one finding."""
 
-    __slots__ = ()
+    __slots__ = ("_lines",)
 
     def __init__(self, value: Any) -> None:
         self.value = value
         self.index = 0
         self.problems = ()
+        self._lines: dict[Path, Span] = {}
 
     @property
     def line(self) -> int:
         return 1
 
     def value_span(self, path: Path) -> Span | None:
-        return None
+        line = len(self._lines) + 1
+        return self._lines.setdefault(path, Span(line, 1, line, 2))
 
     def key_span(self, path: Path) -> Span | None:
         return None

@@ -68,9 +68,7 @@ def expiry(path: FilePath) -> float:
     return found[0].not_valid_after_utc.timestamp()
 
 
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, days: int
-) -> x509.CertificateBuilder:
+def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, days: int) -> x509.CertificateBuilder:
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key)
     builder = builder.serial_number(x509.random_serial_number())
     return builder.not_valid_before(now - _BACKDATED).not_valid_after(now + timedelta(days=days))

@@ -1,5 +1,6 @@
 """AdmissionReview in, AdmissionReview out: a pure function over bytes. It never changes the object and never raises."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ from gpuvet.admission.bare import BareDocument
 from gpuvet.admission.words import denial_message, warning_texts
 from gpuvet.engine.context import Context
 from gpuvet.engine.judge import Judge
-from gpuvet.values.finding import Finding
+from gpuvet.values.finding import SEVERITIES, Finding
 
 MAX_BODY = 8 << 20
 """Bytes of a review that are read at all; the API server's own limit for an object is 3 MiB, and an update carries two."""
@@ -41,6 +42,8 @@ class Outcome(NamedTuple):
     kind: str = ""
     record: Mapping[str, Any] | None = None
     """For the log, when there is more to say than a plain allow. Never the object."""
+    crashes: tuple[str, ...] = ()
+    """Rules that failed: our bug, which denies nothing."""
 
 
 def review(body: bytes, state: RuleState) -> Outcome:
@@ -78,12 +81,12 @@ def _passes(asked: Mapping[str, Any], value: dict[str, Any]) -> bool:
 
 def _judge(uid: str, asked: Mapping[str, Any], value: dict[str, Any], kind: str, state: RuleState) -> Outcome:
     namespace = asked.get("namespace")
-    findings = _findings(value, namespace, state)
+    findings, crashes = _findings(value, namespace, state)
     errors = [finding for finding in findings if finding.severity == "error"]
     softer = [finding for finding in findings if finding.severity != "error"]
     reason = ""
     if errors and asked.get("operation") == "UPDATE" and type(asked.get("oldObject")) is dict:
-        before = {finding.fingerprint for finding in _findings(asked["oldObject"], namespace, state)}
+        before = {finding.fingerprint for finding in _findings(asked["oldObject"], namespace, state)[0]}
         old = [finding for finding in errors if finding.fingerprint in before]
         errors = [finding for finding in errors if finding.fingerprint not in before]
         if old and not errors:
@@ -94,7 +97,7 @@ def _judge(uid: str, asked: Mapping[str, Any], value: dict[str, Any], kind: str,
     rules = tuple(sorted({finding.rule for finding in findings}))
     verdict = "denied" if errors else "warned" if softer else "allowed"
     record = None
-    if findings:
+    if findings or crashes:
         record = {
             "verdict": verdict,
             "uid": uid,
@@ -102,21 +105,24 @@ def _judge(uid: str, asked: Mapping[str, Any], value: dict[str, Any], kind: str,
             "kind": kind,
             "namespace": namespace,
             "name": asked.get("name"),
-            "user": (asked.get("userInfo") or {}).get("username") if type(asked.get("userInfo")) is dict else None,
+            "user": _user(asked).get("username"),
             "dryRun": bool(asked.get("dryRun")),
             "rules": list(rules),
             "because": reason,
             "digest": state.digest,
         }
+        if crashes:
+            record["crashed"] = crashes
     audit = {"rules": ",".join(rules), "rules-digest": state.digest} if findings else {}
     if reason:
         audit["not-denied-because"] = reason
     message = denial_message(errors) if errors else None
-    return _answer(uid, verdict, message, warning_texts(softer), audit, rules, kind, record)
+    crashed = tuple(sorted({crash.partition(":")[0] for crash in crashes}))
+    return _answer(uid, verdict, message, warning_texts(softer), audit, rules, kind, record, crashed)
 
 
-def _findings(value: dict[str, Any], namespace: Any, state: RuleState) -> list[Finding]:
-    """Worst first."""
+def _findings(value: dict[str, Any], namespace: Any, state: RuleState) -> tuple[list[Finding], list[str]]:
+    """Findings, worst first, and `RULE: error` for each rule that failed."""
     if type(namespace) is str and namespace:
         metadata = value.get("metadata")
         if type(metadata) is dict and not metadata.get("namespace"):
@@ -124,23 +130,28 @@ def _findings(value: dict[str, Any], namespace: Any, state: RuleState) -> list[F
     verdict = state.judge.judge(BareDocument(value), "", state.context)
     found = [*verdict.findings, *verdict.open]
     if len(found) > 1:
-        found.sort(key=lambda finding: (("error", "warning", "info").index(finding.severity), finding.rule, finding.path_text))
-    return found
+        found.sort(key=lambda finding: (SEVERITIES.index(finding.severity), finding.rule, finding.path_text))
+    return found, [f"{crash.rule.info.id}: {crash.error}"[:300] for crash in verdict.crashes[:10]]
 
 
 def _excuse(asked: Mapping[str, Any], value: dict[str, Any], state: RuleState) -> str:
     """Why the request must not be denied whatever is wrong with it; empty when it may."""
-    user = asked.get("userInfo")
-    name = user.get("username") if type(user) is dict else None
-    groups = user.get("groups") if type(user) is dict else None
+    user = _user(asked)
+    name, groups = user.get("username"), user.get("groups")
     if value.get("kind") in _GENERAL_KINDS and type(groups) is list and "system:nodes" in groups:
         return "a node speaks of itself"
-    if value.get("kind") == "Pod" and type(name) is str and name.startswith(_CONTROLLERS) and _owned(value, state):
-        return "a controller makes this Pod for an owner that was judged"
+    if type(name) is str and name.startswith(_CONTROLLERS) and _owned(value, state):
+        return "a controller makes this for an owner that was judged"
     return ""
 
 
+def _user(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    user = asked.get("userInfo")
+    return user if type(user) is dict else {}
+
+
 def _owned(value: dict[str, Any], state: RuleState) -> bool:
+    """Whether a covered kind controls the object: a Pod's ReplicaSet, a ReplicaSet's Deployment, a Job's CronJob."""
     metadata = value.get("metadata")
     owners = metadata.get("ownerReferences") if type(metadata) is dict else None
     for owner in owners if type(owners) is list else ():
@@ -165,6 +176,7 @@ def _answer(
     rules: tuple[str, ...] = (),
     kind: str = "",
     record: Mapping[str, Any] | None = None,
+    crashes: tuple[str, ...] = (),
 ) -> Outcome:
     response: dict[str, Any] = {"uid": uid, "allowed": message is None}
     if message is not None:
@@ -173,8 +185,13 @@ def _answer(
         response["warnings"] = warnings
     if audit:
         response["auditAnnotations"] = audit
-    body = orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
-    return Outcome(200, body, verdict, rules, kind, record)
+    answer = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+    try:
+        body = orjson.dumps(answer)
+    except TypeError:
+        # Half of a surrogate pair, from an escape in JSON inside an annotation: no UTF-8, but an escape again.
+        body = json.dumps(answer).encode()
+    return Outcome(200, body, verdict, rules, kind, record, crashes)
 
 
 def _refused(message: str) -> Outcome:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import logging.config
 import os
 import signal
 import threading
@@ -18,6 +19,8 @@ ENVIRONMENT = "GPUVET_WEBHOOK"
 """Tells the worker what the command line told its parent."""
 INTERVAL = 1.0
 """Seconds between looks at rules and certificates."""
+SENDERS = 64
+"""Threads, made when they are needed: so many slow senders do not keep anybody else waiting."""
 
 
 class Options(NamedTuple):
@@ -37,18 +40,22 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {"time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"), "level": record.levelname.lower()}
         message = record.getMessage()
-        if message.startswith("{"):
-            line.update(json.loads(message))
-        else:
+        try:
+            line.update(json.loads(message) if message.startswith("{") else {"message": message})
+        except ValueError:
             line["message"] = message
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False)
 
 
 def log_config(level: str = "INFO") -> dict[str, Any]:
     """For `logging.config.dictConfig`, here and in the worker."""
     handler = {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}
-    loggers = {name: {"handlers": ["json"], "level": level, "propagate": False} for name in ("gpuvet.webhook", "_granian", "granian.access")}
-    loggers["_granian"]["level"] = "WARNING"
+    loggers = {
+        name: {"handlers": ["json"], "level": level, "propagate": False} for name in ("gpuvet.webhook", "_granian", "granian.access")
+    }
+    loggers["_granian"]["level"] = "ERROR"
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -62,6 +69,7 @@ def serve(options: Options, target: str) -> None:
     """Serves the application that the factory `target` makes in the worker, until SIGTERM. Raises GpuvetError when rules, configuration or certificate cannot be loaded."""
     from granian import Granian
     from granian.constants import HTTPModes, Interfaces
+    from granian.log import LogLevels
 
     config = FilePath(options.config) if options.config else None
     load_state(config, EmptyContext())
@@ -78,15 +86,18 @@ def serve(options: Options, target: str) -> None:
         interface=Interfaces.WSGI,
         http=HTTPModes.auto,
         workers=1,
-        blocking_threads=1,
+        blocking_threads=SENDERS,
         workers_kill_timeout=5,
         factory=True,
         websockets=False,
         ssl_cert=cert,
         ssl_key=key,
+        log_level=LogLevels.error,
         log_dictconfig=log_config(),
     )
     threading.Thread(target=watch_files, args=((cert, key), _reload), name="certificates", daemon=True).start()
+    logging.config.dictConfig(log_config())
+    logging.getLogger("gpuvet.webhook").info("serving https on %s port %d", options.host, options.port)
     server.serve()
 
 

@@ -7,33 +7,35 @@ from collections.abc import Callable, Iterator, Mapping
 from time import monotonic
 from typing import Any, NamedTuple
 
-from gpuvet.engine.context import Fact, FactContext
+from gpuvet.engine.context import Fact
 from gpuvet.values.errors import GpuvetError
 from gpuvet.values.total import UNKNOWN, Unknown
 
 log = logging.getLogger("gpuvet.webhook")
 _PAGE = 500
-_WATCH_SECONDS = 300
+_WATCH_SECONDS = 60
+"""A connection that died without a word is noticed after so long."""
 _FIRST_LIST_SECONDS = 5.0
 """Readiness waits so long for the first lists; then what is missing is unknown."""
 
 
 class Watched(NamedTuple):
-    """A kind that rules look up. `keep`: the parts of its objects that rules read."""
+    """A kind that rules look up. `keep`: the parts of its objects that rules read, besides metadata."""
 
     kind: str
     path: str
     keep: tuple[str, ...] = ("spec",)
+    namespaced: bool = True
 
 
 KINDS = (
     Watched("WorkloadProfile", "/apis/tensor-fusion.ai/v1/workloadprofiles"),
     Watched("TensorFusionWorkload", "/apis/tensor-fusion.ai/v1/tensorfusionworkloads"),
-    Watched("GPUPool", "/apis/tensor-fusion.ai/v1/gpupools"),
+    Watched("GPUPool", "/apis/tensor-fusion.ai/v1/gpupools", namespaced=False),
     Watched("GPUResourceQuota", "/apis/tensor-fusion.ai/v1/gpuresourcequotas"),
-    Watched("Device", "/apis/scheduling.koordinator.sh/v1alpha1/devices"),
-    Watched("Node", "/api/v1/nodes", ("status",)),
-    Watched("Namespace", "/api/v1/namespaces", ()),
+    Watched("Device", "/apis/scheduling.koordinator.sh/v1alpha1/devices", namespaced=False),
+    Watched("Node", "/api/v1/nodes", ("spec.taints", "status.capacity", "status.allocatable"), namespaced=False),
+    Watched("Namespace", "/api/v1/namespaces", (), namespaced=False),
 )
 
 Open = Callable[[str, Mapping[str, str]], Any]
@@ -55,11 +57,14 @@ class Gone(Exception):
 class ClusterContext:
     """Answers from the cluster. `told(kind, synced)` hears of every change."""
 
-    def __init__(self, told: Callable[[str, bool], None], open_: Open | None = None, retry: float = 1.0, kinds: tuple[Watched, ...] = KINDS) -> None:
+    def __init__(
+        self, told: Callable[[str, bool], None], open_: Open | None = None, retry: float = 1.0, kinds: tuple[Watched, ...] = KINDS
+    ) -> None:
         self._told = told
         self._open = open_ or open_cluster()
         self._retry = retry
         self._kinds = kinds
+        self._namespaced = {watched.kind: watched.namespaced for watched in kinds}
         self._objects: dict[str, dict[tuple[str | None, str], Fact]] = {watched.kind: {} for watched in kinds}
         self._synced: dict[str, bool] = dict.fromkeys(self._objects, False)
         self._lock = threading.Lock()
@@ -88,11 +93,10 @@ class ClusterContext:
         return self._synced.get(kind, False)
 
     def find(self, kind: str, name: str, namespace: str | None, file: str) -> Fact | Unknown | None:
-        """The object of that identity; None only while the kind is synced."""
-        if not self._synced.get(kind):
+        """The object of that identity; None only while the kind is synced and the namespace is known."""
+        if not self._synced.get(kind) or (namespace is None and self._namespaced[kind]):
             return UNKNOWN
-        objects = self._objects[kind]
-        return objects.get((namespace, name)) or objects.get((None, name))
+        return self._objects[kind].get((namespace if self._namespaced[kind] else None, name))
 
     def find_all(self, kind: str) -> list[Fact] | Unknown:
         """All objects of a kind, while it is synced."""
@@ -109,7 +113,8 @@ class ClusterContext:
                 while not self._stop.is_set():
                     version = self._watch(watched, version)
             except Gone:
-                continue
+                # Known until the new list is there.
+                self._stop.wait(self._retry / 10)
             except Exception as error:  # noqa: BLE001 - whatever the network or the server does, the answer is "unknown"
                 self._mark(watched.kind, False, f"{type(error).__name__}: {str(error)[:200]}")
                 self._stop.wait(self._retry if getattr(error, "status", None) not in (403, 404) else self._retry * 30)
@@ -162,10 +167,22 @@ class ClusterContext:
                 self._objects[watched.kind][fact.namespace, fact.name] = fact
 
 
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""As large as the object itself."""
+
+
 def _fact(watched: Watched, item: dict[str, Any]) -> Fact:
     metadata = item.get("metadata") or {}
-    kept: dict[str, Any] = {"kind": watched.kind} | {part: item[part] for part in watched.keep if part in item}
-    kept["metadata"] = {part: metadata[part] for part in ("name", "namespace", "labels", "annotations") if part in metadata}
+    kept: dict[str, Any] = {"kind": watched.kind}
+    for place in watched.keep:
+        part, _, inner = place.partition(".")
+        if not inner:
+            kept |= {part: item[part]} if part in item else {}
+        elif inner in (item.get(part) or {}):
+            kept.setdefault(part, {})[inner] = item[part][inner]
+    kept["metadata"] = {part: metadata[part] for part in ("name", "namespace", "labels") if part in metadata}
+    if annotations := {key: value for key, value in (metadata.get("annotations") or {}).items() if key != _LAST_APPLIED}:
+        kept["metadata"]["annotations"] = annotations
     return Fact(watched.kind, metadata.get("namespace"), str(metadata.get("name")), kept, f"cluster {watched.kind}", "", 0, (), None)
 
 
