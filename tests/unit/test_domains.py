@@ -25,7 +25,8 @@ spec:
 def test_keys_are_made_canonical_where_they_stand() -> None:
     value = {"a": {"gpu.example.com/qos": "low", "other/x": 1}, "b": [{"key": "gpu.example.com/used-by"}]}
     assert OWN.canonical(value) == {"a": {"tensor-fusion.ai/qos": "low", "other/x": 1}, "b": [{"key": "tensor-fusion.ai/used-by"}]}
-    assert OWN.canonical({"spec": {"hard": {"requests.gpu.example.com/index": "1"}}}) == {"spec": {"hard": {"requests.tensor-fusion.ai/index": "1"}}}
+    quota = {"hard": {"requests.gpu.example.com/index": "1"}}
+    assert OWN.canonical(quota) == {"hard": {"requests.tensor-fusion.ai/index": "1"}}
 
 
 def test_what_has_nothing_to_rename_stays_the_same_object() -> None:

@@ -36,7 +36,7 @@ def config(
         return [Known("default", value, ("found", (kind, "x", None))) for value in (objects or {}).get(kind, [])], complete
 
     platforms = {"tensorFusion": version} if version else {}
-    return TensorFusion(Inputs(pod, {}, "default", lambda kind, name, namespace=None: profile, known, platforms))
+    return TensorFusion(Inputs(pod, {}, "default", lambda kind, name, namespace=None: profile, known, platforms), full=True)
 
 
 def value(of: TensorFusion, name: str) -> Any:
@@ -160,11 +160,20 @@ def test_autoscale_without_target_scales_all() -> None:
     assert value(config({"autoscale": "true"}, "2.17.1"), "autoscale-target") == "all"
 
 
+def test_a_field_says_what_it_hangs_on_however_it_came_to_be_known() -> None:
+    of = config({"compute-percent-limit": "50"}, "2.17.1")
+    of.field("compute-percent-request")
+    assert of.hangs_on("tflops-limit") == {"GPUResourceQuota"}
+    assert of.hangs_on("compute-percent-limit") == set()
+    assert config({"workload-profile": "p"}, "2.17.1").hangs_on("gpu-model") == {"WorkloadProfile"}
+    assert config({"workload-profile": "p"}, "2.17.1", PROFILE).hangs_on("gpu-model") == set()
+
+
 def test_every_field_answers_in_every_dialect_and_on_junk() -> None:
     junk: list[Any] = [7, None, [], {}, "", "{{ .x }}", True]
     for version in (None, "1.34.7", "1.46.5", "1.65.8", "2.17.1"):
         for bad in junk:
-            of = config({name: bad for name in config({}).fields()}, version, bad)
+            of = config(dict.fromkeys(config({}).fields(), bad), version, bad)
             for name in of.fields():
                 of.field(name)
     of = TensorFusion(Inputs({"metadata": None, "spec": 3}, {}, None, lambda *_: UNKNOWN, lambda _: ([], False), {"tensorFusion": "x"}))

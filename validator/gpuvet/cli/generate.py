@@ -37,6 +37,10 @@ def run(options: argparse.Namespace) -> int:
         from gpuvet.generate.compiled import write_files
         from gpuvet.generate.pages import render_docs
 
+        from gpuvet.generate.coverage import render_coverage
+
+        files = {"coverage.yaml": render_coverage(list(RULES))}
+        stale += [f"rules/{name}" for name in write_files(root / "rules", files, "coverage.yaml", options.check)]
         stale += [f"docs/rules/{name}" for name in write_files(root / "docs" / "rules", render_docs(list(RULES)), "*.md", options.check)]
     for name in stale:
         print(f"{'stale' if options.check else 'wrote'}: {name}", file=sys.stderr)

@@ -4,10 +4,10 @@ import argparse
 import sys
 
 from gpuvet import __version__
-from gpuvet.cli import check, explain, generate, rules, webhook
+from gpuvet.cli import check, effective, explain, generate, rules, webhook
 from gpuvet.values.errors import GpuvetError
 
-COMMANDS = (check, rules, explain, generate, webhook)
+COMMANDS = (check, effective, rules, explain, generate, webhook)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -331,7 +331,7 @@ FACTS: dict[str, Any] = {'koordinator-combinations': {'source': 'koordinator-sh/
                                                                       'versions': '>=1.48.0'},
                                                                      {'from': 'limit',
                                                                       'field': 'compute-percent-limit',
-                                                                      'without': 'tflops-limit',
+                                                                      'without': ['tflops-limit', 'tflops-request'],
                                                                       'versions': '>=1.48.0'}],
                                          'compute-percent-limit': [{'from': 'annotation',
                                                                     'takes': 'quantity',

@@ -4,8 +4,8 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    add, append, div, equal, get, integer, items, le, located, lt, matches, member, mod, mul, pod_reads, pod_sum,
-    quantity, say, sub, text, whole,
+    add, append, contains, div, equal, get, integer, is_type, items, le, located, lower, lt, matches, member, mod, mul,
+    nearest, pod_reads, pod_sum, quantity, reason, say, size, split, starts, sub, text, trim, version, whole,
 )
 
 
@@ -63,7 +63,7 @@ def _hooked_old_1b45bb_because(s: Any, truth: bool) -> Any:
     """hooked_old"""
     pod_ = s.pod
     reads_1 = (_hooked_ratios_e12d2a_because(s, True) if (lt(100, s.once(_hooked_ratios_e12d2a)) and equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) else [*_hooked_ratios_e12d2a_because(s, True), *_hooked_ratios_e12d2a_because(s, True)])
-    return [*[*_hooked_cards_old_490867_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')], *(_hooked_cards_old_490867_because(s, True) if lt(0, s.once(_hooked_cards_old_490867)) else [*_hooked_cores_fb31ea_because(s, True), *reads_1])] if truth else ([*_hooked_cards_old_490867_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, s.once(_hooked_cards_old_490867)), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_cores_fb31ea)), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_ratios_e12d2a)), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))]))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])))) or equal(mod(whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_cores_fb31ea))) or equal(mod(s.once(_hooked_cores_fb31ea), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_ratios_e12d2a))) or equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_old_490867)), 0) and le(div(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_old_490867)), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_old_490867)), 0) and le(div(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_old_490867)), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(s.once(_hooked_cards_old_490867), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else [*_hooked_cards_old_490867_because(s, True), *[*_hooked_cores_fb31ea_because(s, True), *reads_1]])
+    return [*[*_hooked_cards_old_490867_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')], *reason(s, [_hooked_cards_old_490867_because(s, True) if lt(0, s.once(_hooked_cards_old_490867)) else None, [*_hooked_cores_fb31ea_because(s, True), *reads_1] if (not lt(mul(100, (div(s.once(_hooked_ratios_e12d2a), 100) if (lt(100, s.once(_hooked_ratios_e12d2a)) and equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) else 1)), s.once(_hooked_cores_fb31ea))) else None])] if truth else reason(s, [[*_hooked_cards_old_490867_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, s.once(_hooked_cards_old_490867)), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_cores_fb31ea)), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_ratios_e12d2a)), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))]))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])))) or equal(mod(whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_cores_fb31ea))) or equal(mod(s.once(_hooked_cores_fb31ea), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_ratios_e12d2a))) or equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_old_490867)), 0) and le(div(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_old_490867)), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_old_490867)), 0) and le(div(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_old_490867)), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(s.once(_hooked_cards_old_490867), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else None, [*_hooked_cards_old_490867_because(s, True), *[*_hooked_cores_fb31ea_because(s, True), *reads_1]] if not (lt(0, s.once(_hooked_cards_old_490867)) or (not lt(mul(100, (div(s.once(_hooked_ratios_e12d2a), 100) if (lt(100, s.once(_hooked_ratios_e12d2a)) and equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) else 1)), s.once(_hooked_cores_fb31ea)))) else None])
 
 
 def _hooked_cards_96ea86(s: Any) -> Any:
@@ -96,7 +96,7 @@ def _hooked_64ef45_because(s: Any, truth: bool) -> Any:
     """hooked"""
     pod_ = s.pod
     reads_1 = (_hooked_ratios_e12d2a_because(s, True) if (lt(100, s.once(_hooked_ratios_e12d2a)) and equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) else [*_hooked_ratios_e12d2a_because(s, True), *_hooked_ratios_e12d2a_because(s, True)])
-    return [*[*_hooked_cards_96ea86_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')], *(_hooked_cards_96ea86_because(s, True) if lt(0, s.once(_hooked_cards_96ea86)) else [*_hooked_cores_fb31ea_because(s, True), *reads_1])] if truth else ([*_hooked_cards_96ea86_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, s.once(_hooked_cards_96ea86)), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_cores_fb31ea)), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_ratios_e12d2a)), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))]))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])))) or equal(mod(whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_cores_fb31ea))) or equal(mod(s.once(_hooked_cores_fb31ea), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_ratios_e12d2a))) or equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_96ea86)), 0) and le(div(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_96ea86)), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_96ea86)), 0) and le(div(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_96ea86)), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(s.once(_hooked_cards_96ea86), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else [*_hooked_cards_96ea86_because(s, True), *[*_hooked_cores_fb31ea_because(s, True), *reads_1]])
+    return [*[*_hooked_cards_96ea86_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')], *reason(s, [_hooked_cards_96ea86_because(s, True) if lt(0, s.once(_hooked_cards_96ea86)) else None, [*_hooked_cores_fb31ea_because(s, True), *reads_1] if (not lt(mul(100, (div(s.once(_hooked_ratios_e12d2a), 100) if (lt(100, s.once(_hooked_ratios_e12d2a)) and equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) else 1)), s.once(_hooked_cores_fb31ea))) else None])] if truth else reason(s, [[*_hooked_cards_96ea86_because(s, True), *_hooked_cores_fb31ea_because(s, True), *_hooked_ratios_e12d2a_because(s, True), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, s.once(_hooked_cards_96ea86)), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_cores_fb31ea)), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, s.once(_hooked_ratios_e12d2a)), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))]))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])))) or equal(mod(whole(pod_sum(pod_, 'koordinator.sh/gpu', [None for c in items(get(pod_, 'spec', 'containers'))])), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_cores_fb31ea))) or equal(mod(s.once(_hooked_cores_fb31ea), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, s.once(_hooked_ratios_e12d2a))) or equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_96ea86)), 0) and le(div(s.once(_hooked_cores_fb31ea), s.once(_hooked_cards_96ea86)), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_96ea86)), 0) and le(div(s.once(_hooked_ratios_e12d2a), s.once(_hooked_cards_96ea86)), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(s.once(_hooked_cards_96ea86), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else None, [*_hooked_cards_96ea86_because(s, True), *[*_hooked_cores_fb31ea_because(s, True), *reads_1]] if not (lt(0, s.once(_hooked_cards_96ea86)) or (not lt(mul(100, (div(s.once(_hooked_ratios_e12d2a), 100) if (lt(100, s.once(_hooked_ratios_e12d2a)) and equal(mod(s.once(_hooked_ratios_e12d2a), 100), 0)) else 1)), s.once(_hooked_cores_fb31ea)))) else None])
 
 
 def _accepted_1b9a7f(s: Any) -> Any:
@@ -116,7 +116,7 @@ def _accepted_1b9a7f_because(s: Any, truth: bool) -> Any:
     """accepted"""
     pod_ = s.pod
     reads_1 = (pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (lt(100, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) and equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), 100), 0)) else [*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')])
-    return [*[*pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'nvidia.com/gpu')], *(pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else [*pod_reads(pod_, 'koordinator.sh/gpu-core'), *reads_1])] if truth else ([*pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-core'))), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu'))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu')), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-core')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu-core')), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(whole(s.pod_sum('koordinator.sh/gpu-core')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 0) and le(div(whole(s.pod_sum('koordinator.sh/gpu-core')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 0) and le(div(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(whole(s.pod_sum('koordinator.sh/gpu.shared')), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *[*pod_reads(pod_, 'koordinator.sh/gpu-core'), *reads_1]])
+    return [*[*pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'nvidia.com/gpu')], *reason(s, [pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else None, [*pod_reads(pod_, 'koordinator.sh/gpu-core'), *reads_1] if (not lt(mul(100, (div(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), 100) if (lt(100, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) and equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), 100), 0)) else 1)), whole(s.pod_sum('koordinator.sh/gpu-core')))) else None])] if truth else reason(s, [[*pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu'), *pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp'), *pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'nvidia.com/gpu')] if not any((equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))), member('koordinator.sh/gpu.shared', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-core'))), member('koordinator.sh/gpu-core', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), member('koordinator.sh/gpu-memory', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))), member('koordinator.sh/gpu-memory-ratio', get(row, 'keys'))) and equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu'))), member('koordinator.sh/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('nvidia.com/gpu')), member('nvidia.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('amd.com/gpu')), member('amd.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('dcu.com/gpu')), member('dcu.com/gpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-core')), member('huawei.com/npu-core', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-cpu')), member('huawei.com/npu-cpu', get(row, 'keys'))) and equal(lt(0, s.pod_sum('huawei.com/npu-dvpp')), member('huawei.com/npu-dvpp', get(row, 'keys'))) and ((not member('koordinator.sh/gpu', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu')), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-core')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu-core')), 100), 0)) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'hundreds'))) or (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))) or equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), 100), 0)) and ((not member('koordinator.sh/gpu-core', get(row, 'shares'))) or (equal(mod(whole(s.pod_sum('koordinator.sh/gpu-core')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 0) and le(div(whole(s.pod_sum('koordinator.sh/gpu-core')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 100))) and ((not member('koordinator.sh/gpu-memory-ratio', get(row, 'shares'))) or (equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 0) and le(div(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), whole(s.pod_sum('koordinator.sh/gpu.shared'))), 100))) and ((not equal(get(row, 'one_card'), True)) or equal(whole(s.pod_sum('koordinator.sh/gpu.shared')), 1)) and ((not equal(get(row, 'dvpp'), True)) or le(s.pod_sum('huawei.com/npu-dvpp'), 100000000000))) for row in items(get(FACTS['koordinator-combinations'], 'sets'))) else None, [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *[*pod_reads(pod_, 'koordinator.sh/gpu-core'), *reads_1]] if not (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or (not lt(mul(100, (div(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), 100) if (lt(100, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) and equal(mod(whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')), 100), 0)) else 1)), whole(s.pod_sum('koordinator.sh/gpu-core'))))) else None])
 
 
 def _plain_4b2017(s: Any) -> Any:
@@ -127,7 +127,7 @@ def _plain_4b2017(s: Any) -> Any:
 def _plain_4b2017_because(s: Any, truth: bool) -> Any:
     """plain"""
     pod_ = s.pod
-    return [*[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')], *pod_reads(pod_, 'koordinator.sh/gpu')] if truth else ((pod_reads(pod_, 'nvidia.com/gpu') if lt(0, s.pod_sum('nvidia.com/gpu')) else (pod_reads(pod_, 'amd.com/gpu') if lt(0, s.pod_sum('amd.com/gpu')) else pod_reads(pod_, 'dcu.com/gpu'))) if not (not (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu')))) else ((pod_reads(pod_, 'huawei.com/npu-core') if lt(0, s.pod_sum('huawei.com/npu-core')) else (pod_reads(pod_, 'huawei.com/npu-cpu') if lt(0, s.pod_sum('huawei.com/npu-cpu')) else pod_reads(pod_, 'huawei.com/npu-dvpp'))) if not (not (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp')))) else pod_reads(pod_, 'koordinator.sh/gpu')))
+    return [*[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')], *pod_reads(pod_, 'koordinator.sh/gpu')] if truth else reason(s, [reason(s, [pod_reads(pod_, 'nvidia.com/gpu') if lt(0, s.pod_sum('nvidia.com/gpu')) else None, pod_reads(pod_, 'amd.com/gpu') if lt(0, s.pod_sum('amd.com/gpu')) else None, pod_reads(pod_, 'dcu.com/gpu') if lt(0, s.pod_sum('dcu.com/gpu')) else None]) if not (not (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu')))) else None, reason(s, [pod_reads(pod_, 'huawei.com/npu-core') if lt(0, s.pod_sum('huawei.com/npu-core')) else None, pod_reads(pod_, 'huawei.com/npu-cpu') if lt(0, s.pod_sum('huawei.com/npu-cpu')) else None, pod_reads(pod_, 'huawei.com/npu-dvpp') if lt(0, s.pod_sum('huawei.com/npu-dvpp')) else None]) if not (not (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp')))) else None, pod_reads(pod_, 'koordinator.sh/gpu') if not (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))) else None])
 
 
 def _sgpu_pod_6f575d(s: Any) -> Any:
@@ -143,7 +143,7 @@ def _sgpu_pod_6f575d_because(s: Any, truth: bool) -> Any:
     """sgpu_pod"""
     pod_ = s.pod
     template_ = s.template
-    return [*pod_reads(pod_, 'metax-tech.com/sgpu'), *((pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else ([get(pod_, 'spec', 'schedulerName')] if (get(pod_, 'spec', 'schedulerName') is not None) else [*[get(pod_, 'spec', 'schedulerName')], *[get(template_, 'scheduler')]])), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([get(pod_, 'spec', 'schedulerName')] if (get(pod_, 'spec', 'schedulerName') is not None) else [*[get(pod_, 'spec', 'schedulerName')], *[get(template_, 'scheduler')]])]] if truth else (pod_reads(pod_, 'metax-tech.com/sgpu') if not lt(0, whole(s.pod_sum('metax-tech.com/sgpu'))) else ([*[*pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')], *([get(pod_, 'spec', 'schedulerName')] if (get(pod_, 'spec', 'schedulerName') is not None) else [*[get(pod_, 'spec', 'schedulerName')], *[get(template_, 'scheduler')]])] if not (((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) or equal((get(pod_, 'spec', 'schedulerName') if (get(pod_, 'spec', 'schedulerName') is not None) else get(template_, 'scheduler')), 'koord-scheduler')) else (pod_reads(pod_, 'metax-tech.com/vcore') if (s.pod_sum('metax-tech.com/vcore') is not None) else (pod_reads(pod_, 'metax-tech.com/vmemory') if (s.pod_sum('metax-tech.com/vmemory') is not None) else ([get(pod_, 'spec', 'schedulerName')] if (get(pod_, 'spec', 'schedulerName') is not None) else [*[get(pod_, 'spec', 'schedulerName')], *[get(template_, 'scheduler')]])))))
+    return [*pod_reads(pod_, 'metax-tech.com/sgpu'), *reason(s, [reason(s, [pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None) else None]) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else None, ([get(pod_, 'spec', 'schedulerName')] if (get(pod_, 'spec', 'schedulerName') is not None) else [*[get(pod_, 'spec', 'schedulerName')], *[get(template_, 'scheduler')]]) if equal((get(pod_, 'spec', 'schedulerName') if (get(pod_, 'spec', 'schedulerName') is not None) else get(template_, 'scheduler')), 'koord-scheduler') else None]), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([get(pod_, 'spec', 'schedulerName')] if (get(pod_, 'spec', 'schedulerName') is not None) else [*[get(pod_, 'spec', 'schedulerName')], *[get(template_, 'scheduler')]])]] if truth else reason(s, [pod_reads(pod_, 'metax-tech.com/sgpu') if not lt(0, whole(s.pod_sum('metax-tech.com/sgpu'))) else None, [*[*pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')], *([get(pod_, 'spec', 'schedulerName')] if (get(pod_, 'spec', 'schedulerName') is not None) else [*[get(pod_, 'spec', 'schedulerName')], *[get(template_, 'scheduler')]])] if not (((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) or equal((get(pod_, 'spec', 'schedulerName') if (get(pod_, 'spec', 'schedulerName') is not None) else get(template_, 'scheduler')), 'koord-scheduler')) else None, reason(s, [pod_reads(pod_, 'metax-tech.com/vcore') if (s.pod_sum('metax-tech.com/vcore') is not None) else None, pod_reads(pod_, 'metax-tech.com/vmemory') if (s.pod_sum('metax-tech.com/vmemory') is not None) else None, ([get(pod_, 'spec', 'schedulerName')] if (get(pod_, 'spec', 'schedulerName') is not None) else [*[get(pod_, 'spec', 'schedulerName')], *[get(template_, 'scheduler')]]) if equal((get(pod_, 'spec', 'schedulerName') if (get(pod_, 'spec', 'schedulerName') is not None) else get(template_, 'scheduler')), 'hami-scheduler') else None]) if not (not ((s.pod_sum('metax-tech.com/vcore') is not None) or (s.pod_sum('metax-tech.com/vmemory') is not None) or equal((get(pod_, 'spec', 'schedulerName') if (get(pod_, 'spec', 'schedulerName') is not None) else get(template_, 'scheduler')), 'hami-scheduler'))) else None])
 
 
 def _near_afe370(s: Any) -> Any:
@@ -183,7 +183,7 @@ def _wrapped_8f4f47(s: Any) -> Any:
 def _wrapped_8f4f47_because(s: Any, truth: bool) -> Any:
     """wrapped"""
     pod_ = s.pod
-    return [*pod_reads(pod_, 'koordinator.sh/gpu'), *(pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-core'))) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else (pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) else (pod_reads(pod_, 'huawei.com/npu-core') if lt(0, s.pod_sum('huawei.com/npu-core')) else (pod_reads(pod_, 'huawei.com/npu-cpu') if lt(0, s.pod_sum('huawei.com/npu-cpu')) else pod_reads(pod_, 'huawei.com/npu-dvpp')))))))] if truth else (pod_reads(pod_, 'koordinator.sh/gpu') if not lt(0, whole(s.pod_sum('koordinator.sh/gpu'))) else [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')]])
+    return [*pod_reads(pod_, 'koordinator.sh/gpu'), *reason(s, [pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else None, pod_reads(pod_, 'koordinator.sh/gpu-core') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-core'))) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) else None, reason(s, [pod_reads(pod_, 'huawei.com/npu-core') if lt(0, s.pod_sum('huawei.com/npu-core')) else None, pod_reads(pod_, 'huawei.com/npu-cpu') if lt(0, s.pod_sum('huawei.com/npu-cpu')) else None, pod_reads(pod_, 'huawei.com/npu-dvpp') if lt(0, s.pod_sum('huawei.com/npu-dvpp')) else None]) if (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp'))) else None])] if truth else reason(s, [pod_reads(pod_, 'koordinator.sh/gpu') if not lt(0, whole(s.pod_sum('koordinator.sh/gpu'))) else None, [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')]] if not (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-core'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) or (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp')))) else None])
 
 
 def _hooks_f1ad4d(s: Any) -> Any:
@@ -195,7 +195,44 @@ def _hooks_f1ad4d(s: Any) -> Any:
 def _hooks_f1ad4d_because(s: Any, truth: bool) -> Any:
     """hooks"""
     pod_ = s.pod
-    return [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) and ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None))) for because_ in [*(([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else (([get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else (([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else ([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')]])))), *(([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]) if (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) else ([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]))]]] if truth else [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) for because_ in ([*([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')]])] if not (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) else [*([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]])])], *[None]]
+    return [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) and ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None))) for because_ in [*reason(s, [([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else None, ([get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) else None, ([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) else None, ([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None) else None]), *reason(s, [([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]) if (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) else None, ([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]) if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) else None])]]] if truth else [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) for because_ in reason(s, [[*([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-core')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')]])] if not (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)) else None, [*([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu')]])] if not ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None)) else None])], *[None]]
+
+
+def _alike_49de52(s: Any) -> Any:
+    """alike"""
+    pod_ = s.pod
+    spec = get(pod_, 'spec')
+    return all(((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or equal(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared'))), 1000000000)) for c in [*items(get(spec, 'initContainers')), *items(get(spec, 'containers'))])
+
+
+def _alike_49de52_because(s: Any, truth: bool) -> Any:
+    """alike"""
+    pod_ = s.pod
+    return [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(pod_, 'spec', 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers'))] for because_ in ([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]])], *[None]] if truth else [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(pod_, 'spec', 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers'))] if not ((not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)) or equal(quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared'))), 1000000000)) for because_ in [*([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]]), *([get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')]])]]]
+
+
+def _metax_node_c0b944(s: Any) -> Any:
+    """metax_node"""
+    pod_ = s.pod
+    spec = get(pod_, 'spec')
+    return (equal(get(spec, 'nodeSelector', 'node.koordinator.sh/gpu-vendor'), 'metax') or any(any((equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') and equal(get(e, 'operator'), 'In') and all(equal(v, 'metax') for v in items(get(e, 'values')))) for e in items(get(term, 'matchExpressions'))) for term in items(get(spec, 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))
+
+
+def _metax_node_c0b944_because(s: Any, truth: bool) -> Any:
+    """metax_node"""
+    pod_ = s.pod
+    return reason(s, [[get(pod_, 'spec', 'nodeSelector', 'node.koordinator.sh/gpu-vendor')] if equal(get(pod_, 'spec', 'nodeSelector', 'node.koordinator.sh/gpu-vendor'), 'metax') else None, [*[get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) if any((equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') and equal(get(e, 'operator'), 'In') and all(equal(v, 'metax') for v in items(get(e, 'values')))) for e in items(get(term, 'matchExpressions'))) for because_ in [*[get(term, 'matchExpressions')], *[because_ for e_at, e in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')) if (equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') and equal(get(e, 'operator'), 'In') and all(equal(v, 'metax') for v in items(get(e, 'values')))) for because_ in [*[get(e, 'key')], *[get(e, 'operator')], *[*[get(e, 'values')], *[because_ for v_at, v in located((*e_at, 'values'), get(e, 'values')) for because_ in [v]]]]]]]] if any(any((equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') and equal(get(e, 'operator'), 'In') and all(equal(v, 'metax') for v in items(get(e, 'values')))) for e in items(get(term, 'matchExpressions'))) for term in items(get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))) else None]) if truth else [*[get(pod_, 'spec', 'nodeSelector', 'node.koordinator.sh/gpu-vendor')], *[*[get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')], *[because_ for term_at, term in located((*('pod',), 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'), get(pod_, 'spec', 'affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')) for because_ in [*[get(term, 'matchExpressions')], *[because_ for e_at, e in located((*term_at, 'matchExpressions'), get(term, 'matchExpressions')) for because_ in reason(s, [[get(e, 'key')] if not equal(get(e, 'key'), 'node.koordinator.sh/gpu-vendor') else None, [get(e, 'operator')] if not equal(get(e, 'operator'), 'In') else None, [*[get(e, 'values')], *[because_ for v_at, v in located((*e_at, 'values'), get(e, 'values')) if not equal(v, 'metax') for because_ in [v]]] if not all(equal(v, 'metax') for v in items(get(e, 'values'))) else None])]]], *[None]]]
+
+
+def _asks_devices_a0f651(s: Any) -> Any:
+    """asks_devices"""
+    return (((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) or (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu'))) or (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp'))) or (s.pod_sum('koordinator.sh/rdma') is not None) or (s.pod_sum('koordinator.sh/fpga') is not None))
+
+
+def _asks_devices_a0f651_because(s: Any, truth: bool) -> Any:
+    """asks_devices"""
+    pod_ = s.pod
+    return reason(s, [reason(s, [pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None) else None]) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else None, reason(s, [pod_reads(pod_, 'nvidia.com/gpu') if lt(0, s.pod_sum('nvidia.com/gpu')) else None, pod_reads(pod_, 'amd.com/gpu') if lt(0, s.pod_sum('amd.com/gpu')) else None, pod_reads(pod_, 'dcu.com/gpu') if lt(0, s.pod_sum('dcu.com/gpu')) else None]) if (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu'))) else None, reason(s, [pod_reads(pod_, 'huawei.com/npu-core') if lt(0, s.pod_sum('huawei.com/npu-core')) else None, pod_reads(pod_, 'huawei.com/npu-cpu') if lt(0, s.pod_sum('huawei.com/npu-cpu')) else None, pod_reads(pod_, 'huawei.com/npu-dvpp') if lt(0, s.pod_sum('huawei.com/npu-dvpp')) else None]) if (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp'))) else None, pod_reads(pod_, 'koordinator.sh/rdma') if (s.pod_sum('koordinator.sh/rdma') is not None) else None, pod_reads(pod_, 'koordinator.sh/fpga') if (s.pod_sum('koordinator.sh/fpga') is not None) else None]) if truth else [*[*pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')], *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')], *pod_reads(pod_, 'koordinator.sh/rdma'), *pod_reads(pod_, 'koordinator.sh/fpga')]
 
 
 
@@ -228,7 +265,7 @@ def KM006(s: Any, p: Any, out: Any) -> None:
                 gpu_memory__,
                 [],
                 (say('write ', text(gpu_memory____)), False, (('set', ((*('self',), 'resources', 'limits', 'koordinator.sh/gpu-memory') if has_gpu_memory else (*('self',), 'resources', 'requests', 'koordinator.sh/gpu-memory')), (gpu_memory____ if value else None)), )),
-                [*([gpu_memory_] if has_gpu_memory else [*[gpu_memory_], *[gpu_memory]]), *(([gpu_memory_] if has_gpu_memory else [*[gpu_memory_], *[gpu_memory]]) if value else [*([gpu_shared] if (gpu_shared is not None) else [*[gpu_shared], *[get(requests, 'koordinator.sh/gpu.shared')]]), *[*([gpu_memory_] if has_gpu_memory else [*[gpu_memory_], *[gpu_memory]]), *([gpu_shared] if (gpu_shared is not None) else [*[gpu_shared], *[get(requests, 'koordinator.sh/gpu.shared')]])]])],
+                [*([gpu_memory_] if has_gpu_memory else [*[gpu_memory_], *[gpu_memory]]), *reason(s, [([gpu_memory_] if has_gpu_memory else [*[gpu_memory_], *[gpu_memory]]) if value else None, [*([gpu_shared] if (gpu_shared is not None) else [*[gpu_shared], *[get(requests, 'koordinator.sh/gpu.shared')]]), *[*([gpu_memory_] if has_gpu_memory else [*[gpu_memory_], *[gpu_memory]]), *([gpu_shared] if (gpu_shared is not None) else [*[gpu_shared], *[get(requests, 'koordinator.sh/gpu.shared')]])]] if (lt(1000000000, gpu_shared_nanos) and lt(div(gpu_memory_number, whole(gpu_shared_nanos)), 1048576)) else None])],
             ))
 
 
@@ -351,7 +388,7 @@ def KM010(s: Any, p: Any, out: Any) -> None:
                             sgpu__,
                             [],
                             None,
-                            [*_sgpu_pod_6f575d_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu'), *(pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')))],
+                            [*_sgpu_pod_6f575d_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu'), *reason(s, [pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) else None])],
                         ))
 
 
@@ -392,7 +429,7 @@ def KM011(s: Any, p: Any, out: Any) -> None:
                                                     gpu_core__,
                                                     [(((*other_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')), 'gpu.shared is asked for here')],
                                                     (say('ask for gpu-core ', text(near)), False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if has_gpu_core else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')), (near if equal(whole(quantity(gpu_core__)), pod_gpu_core_number) else None)), )),
-                                                    [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *[*pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *_plain_4b2017_because(s, True), *[*pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')], *(_sgpu_pod_6f575d_because(s, False) if not s.once(_sgpu_pod_6f575d) else pod_reads(pod_, 'koordinator.sh/gpu.shared')), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                                    [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *[*pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *_plain_4b2017_because(s, True), *[*pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')], *reason(s, [_sgpu_pod_6f575d_because(s, False) if not s.once(_sgpu_pod_6f575d) else None, pod_reads(pod_, 'koordinator.sh/gpu.shared') if not lt(1, pod_gpu_shared_number) else None]), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
                                                 ))
 
 
@@ -433,7 +470,7 @@ def KM012(s: Any, p: Any, out: Any) -> None:
                                                     gpu_memory_ratio__,
                                                     [(((*other_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')), 'gpu.shared is asked for here')],
                                                     (say('ask for gpu-memory-ratio ', text(near)), False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if has_gpu_memory_ratio else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')), (near if equal(whole(quantity(gpu_memory_ratio__)), pod_gpu_memory_ratio_number) else None)), )),
-                                                    [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *[*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *_plain_4b2017_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *(_sgpu_pod_6f575d_because(s, False) if not s.once(_sgpu_pod_6f575d) else pod_reads(pod_, 'koordinator.sh/gpu.shared')), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                                    [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *[*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *_plain_4b2017_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *reason(s, [_sgpu_pod_6f575d_because(s, False) if not s.once(_sgpu_pod_6f575d) else None, pod_reads(pod_, 'koordinator.sh/gpu.shared') if not lt(1, pod_gpu_shared_number) else None]), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
                                                 ))
 
 
@@ -485,7 +522,7 @@ def KM013(s: Any, p: Any, out: Any) -> None:
                                                                 limits_,
                                                                 [],
                                                                 (say('ask for ', text(k), ' ', text(pod_gpu_memory_ratio_number__)), False, (('set', ((*who_at, 'resources', 'limits', k) if has_limits else (*who_at, 'resources', 'requests', k)), (pod_gpu_memory_ratio_number__ if equal(whole(quantity(limits_)), value_number) else None)), )),
-                                                                [*(pod_reads(pod_, 'koordinator.sh/gpu') if lt(100, pod_gpu_number) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if lt(100, pod_gpu_core_number) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')], *(pod_reads(pod_, 'koordinator.sh/gpu-memory') if not value____ else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')), *(pod_reads(pod_, 'koordinator.sh/gpu') if lt(0, pod_gpu_number) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if value____ else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))), *pod_reads(pod_, k), *(pod_reads(pod_, k) if value______ else [*[k], *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *reads_1]), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                                                [*reason(s, [pod_reads(pod_, 'koordinator.sh/gpu') if lt(100, pod_gpu_number) else None, pod_reads(pod_, 'koordinator.sh/gpu-core') if lt(100, pod_gpu_core_number) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if value__ else None]), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')], *reason(s, [pod_reads(pod_, 'koordinator.sh/gpu-memory') if not value____ else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if not value___ else None]), *reason(s, [pod_reads(pod_, 'koordinator.sh/gpu') if lt(0, pod_gpu_number) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if value____ else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if value___ else None]), *pod_reads(pod_, k), *reason(s, [pod_reads(pod_, k) if value______ else None, [*[k], *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *reads_1] if (value_ and (not (value__ and lt(0, value_____))) and lt(mul(100, (div(pod_gpu_memory_ratio_number, 100) if value_______ else 1)), pod_gpu_core_number)) else None]), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
                                                             ))
 
 
@@ -513,7 +550,7 @@ def KM014(s: Any, p: Any, out: Any) -> None:
                         limits_,
                         [((*other_at, 'resources'), 'the other keys stand here')],
                         None,
-                        ((pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else ([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])),
+                        reason(s, [reason(s, [pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None) else None]) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else None, ([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]]) if equal((schedulerName if (schedulerName is not None) else get(template_, 'scheduler')), 'koord-scheduler') else None]),
                     ))
 
 
@@ -541,7 +578,7 @@ def KM015(s: Any, p: Any, out: Any) -> None:
                             gpu__,
                             [],
                             None,
-                            [*_wrapped_8f4f47_because(s, True), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *_accepted_1b9a7f_because(s, False), *(_hooked_64ef45_because(s, True) if s.once(_hooked_64ef45) else _hooked_old_1b45bb_because(s, True))],
+                            [*_wrapped_8f4f47_because(s, True), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *_accepted_1b9a7f_because(s, False), *reason(s, [_hooked_64ef45_because(s, True) if s.once(_hooked_64ef45) else None, _hooked_old_1b45bb_because(s, True) if s.once(_hooked_old_1b45bb) else None])],
                         ))
 
 
@@ -777,8 +814,428 @@ def KM061(s: Any, p: Any, out: Any) -> None:
                                         npu_core__,
                                         [],
                                         None,
-                                        [*(pod_reads(pod_, 'huawei.com/npu-core') if lt(0, s.pod_sum('huawei.com/npu-core')) else (pod_reads(pod_, 'huawei.com/npu-cpu') if lt(0, s.pod_sum('huawei.com/npu-cpu')) else pod_reads(pod_, 'huawei.com/npu-dvpp'))), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *((pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu.shared') if (pod_gpu_shared is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else (pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'))))) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else ([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
+                                        [*reason(s, [pod_reads(pod_, 'huawei.com/npu-core') if lt(0, s.pod_sum('huawei.com/npu-core')) else None, pod_reads(pod_, 'huawei.com/npu-cpu') if lt(0, s.pod_sum('huawei.com/npu-cpu')) else None, pod_reads(pod_, 'huawei.com/npu-dvpp') if lt(0, s.pod_sum('huawei.com/npu-dvpp')) else None]), *_wrapped_8f4f47_because(s, False), *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *reason(s, [reason(s, [pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu.shared') if (pod_gpu_shared is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None) else None]) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else None, ([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]]) if equal((schedulerName if (schedulerName is not None) else get(template_, 'scheduler')), 'koord-scheduler') else None]), *[*_accepted_1b9a7f_because(s, False), *_hooked_64ef45_because(s, False), *_hooked_old_1b45bb_because(s, False)]],
                                     ))
+
+
+def KM016(s: Any, p: Any, out: Any) -> None:
+    """sgpu-spans-cards"""
+    pod_ = s.pod
+    template_ = s.template
+    if lt(0, whole(s.pod_sum('metax-tech.com/sgpu'))):
+        spec = get(pod_, 'spec')
+        schedulerName = get(spec, 'schedulerName')
+        if (not ((s.pod_sum('metax-tech.com/vcore') is not None) or (s.pod_sum('metax-tech.com/vmemory') is not None) or equal((schedulerName if (schedulerName is not None) else get(template_, 'scheduler')), 'hami-scheduler'))):
+            pod_gpu_shared = s.pod_sum('koordinator.sh/gpu.shared')
+            pod_gpu_shared_number = whole(pod_gpu_shared)
+            if (not equal(pod_gpu_shared_number, 1)):
+                value = [*items(get(spec, 'initContainers')), *items(get(spec, 'containers'))]
+                for who_at, who in [(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)]:
+                    resources = get(who, 'resources')
+                    name = get(who, 'name')
+                    gpu_shared = get(resources, 'requests', 'koordinator.sh/gpu.shared')
+                    gpu_shared_ = get(resources, 'limits', 'koordinator.sh/gpu.shared')
+                    has_gpu_shared = (gpu_shared_ is not None)
+                    gpu_shared__ = (gpu_shared_ if has_gpu_shared else gpu_shared)
+                    gpu_shared_nanos = quantity(gpu_shared__)
+                    value_ = equal(whole(gpu_shared_nanos), 1)
+                    value__ = (not value_)
+                    value___ = [each for each in value if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]
+                    if (value__ or (s.once(_alike_49de52) and (any((not equal(get(one, 'name'), name)) for one in value___) and (not any(equal(get(one, 'name'), name) for one in [*value___][:1]))))):
+                        if (gpu_shared_nanos is not None):
+                            reads_1 = [*[get(spec, 'containers')], *[because_ for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] for because_ in ([get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared')] if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else [*[get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared')], *[get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared')]])]]
+                            out((
+                                ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if has_gpu_shared else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')),
+                                False,
+                                say(('the containers of this Pod ask for several cards in sum, and a MetaX sGPU is part of one' if value_ else 'a MetaX sGPU is part of one card, and gpu.shared names another number of cards'), ': ', text(pod_gpu_shared_number)),
+                                'koordinator.sh/gpu.shared 1, once in the Pod',
+                                gpu_shared__,
+                                [],
+                                ('set gpu.shared to 1', False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if has_gpu_shared else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')), (1 if value__ else None)), )),
+                                [*[*pod_reads(pod_, 'metax-tech.com/sgpu'), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *reason(s, [([gpu_shared_] if has_gpu_shared else [*[gpu_shared_], *[gpu_shared]]) if value__ else None, [*_alike_49de52_because(s, True), *[*[*reads_1, *[because_ for one_at, one in [(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))] if (not equal(get(one, 'name'), name)) for because_ in [*[get(one, 'name')], *[name]]]], *[*reads_1, *[because_ for one_at, one in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1] for because_ in [*[get(one, 'name')], *[name]]]]]] if (s.once(_alike_49de52) and (any((not equal(get(one, 'name'), name)) for one in value___) and (not any(equal(get(one, 'name'), name) for one in [*value___][:1])))) else None])], *([gpu_shared_] if has_gpu_shared else [*[gpu_shared_], *[gpu_shared]])],
+                            ))
+
+
+def KM017(s: Any, p: Any, out: Any) -> None:
+    """several-sgpus"""
+    pod_ = s.pod
+    template_ = s.template
+    self_ = s.value
+    pod_gpu_shared = s.pod_sum('koordinator.sh/gpu.shared')
+    schedulerName = get(pod_, 'spec', 'schedulerName')
+    schedulerName_ = (schedulerName if (schedulerName is not None) else get(template_, 'scheduler'))
+    if (((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) or equal(schedulerName_, 'koord-scheduler')):
+        if (not ((s.pod_sum('metax-tech.com/vcore') is not None) or (s.pod_sum('metax-tech.com/vmemory') is not None) or equal(schedulerName_, 'hami-scheduler'))):
+            if (not lt(1, whole(pod_gpu_shared))):
+                resources = get(self_, 'resources')
+                sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
+                sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
+                has_sgpu = (sgpu_ is not None)
+                sgpu__ = (sgpu_ if has_sgpu else sgpu)
+                if lt(1000000000, quantity(sgpu__)):
+                    out((
+                        ((*('self',), 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*('self',), 'resources', 'requests', 'metax-tech.com/sgpu')),
+                        False,
+                        say('the container asks for ', text(sgpu__), ' sGPUs, and koord-scheduler describes one slice of one card to the device plugin'),
+                        'metax-tech.com/sgpu 1; the size of the slice follows from gpu-core and gpu-memory',
+                        sgpu__,
+                        [],
+                        ('set metax-tech.com/sgpu to 1', False, (('set', ((*('self',), 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*('self',), 'resources', 'requests', 'metax-tech.com/sgpu')), 1), )),
+                        [*[*reason(s, [reason(s, [pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu.shared') if (pod_gpu_shared is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None) else None]) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else None, ([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]]) if equal(schedulerName_, 'koord-scheduler') else None]), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *pod_reads(pod_, 'koordinator.sh/gpu.shared')], *([sgpu_] if has_sgpu else [*[sgpu_], *[sgpu]])],
+                    ))
+
+
+def KM018(s: Any, p: Any, out: Any) -> None:
+    """sgpu-without-share"""
+    pod_ = s.pod
+    if s.once(_sgpu_pod_6f575d):
+        if (not ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
+            spec = get(pod_, 'spec')
+            for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                resources = get(who, 'resources')
+                sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
+                sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
+                has_sgpu = (sgpu_ is not None)
+                sgpu__ = (sgpu_ if has_sgpu else sgpu)
+                out((
+                    ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                    False,
+                    'metax-tech.com/sgpu stands alone; under koord-scheduler nothing says how much of a card it is',
+                    'koordinator.sh/gpu.shared 1, koordinator.sh/gpu-core and koordinator.sh/gpu-memory beside it',
+                    sgpu__,
+                    [],
+                    None,
+                    [*_sgpu_pod_6f575d_because(s, True), *[*pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')]],
+                ))
+
+
+def KM118(s: Any, p: Any, out: Any) -> None:
+    """sgpu-without-gpu-shared"""
+    pod_ = s.pod
+    if s.once(_sgpu_pod_6f575d):
+        if (not (s.pod_sum('koordinator.sh/gpu.shared') is not None)):
+            if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):
+                if (lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                    if (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-core')))):
+                        spec = get(pod_, 'spec')
+                        for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                            resources = get(who, 'resources')
+                            sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
+                            sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
+                            has_sgpu = (sgpu_ is not None)
+                            sgpu__ = (sgpu_ if has_sgpu else sgpu)
+                            out((
+                                ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                                False,
+                                "the sGPU has no koordinator.sh/gpu.shared; Koordinator's webhook has to put it in",
+                                'koordinator.sh/gpu.shared 1',
+                                sgpu__,
+                                [],
+                                None,
+                                [*_sgpu_pod_6f575d_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu'), *reason(s, [pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) else None]), *pod_reads(pod_, 'koordinator.sh/gpu-core')],
+                            ))
+
+
+def KM119(s: Any, p: Any, out: Any) -> None:
+    """share-without-sgpu"""
+    pod_ = s.pod
+    template_ = s.template
+    if ((get(pod_, 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy') is not None) or s.once(_metax_node_c0b944)):
+        if (not (s.pod_sum('metax-tech.com/sgpu') is not None)):
+            if (not (s.pod_sum('metax-tech.com/gpu') is not None)):
+                spec = get(pod_, 'spec')
+                schedulerName = get(spec, 'schedulerName')
+                if (not ((s.pod_sum('metax-tech.com/vcore') is not None) or (s.pod_sum('metax-tech.com/vmemory') is not None) or equal((schedulerName if (schedulerName is not None) else get(template_, 'scheduler')), 'hami-scheduler'))):
+                    if (not (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu')))):
+                        if (not (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp')))):
+                            for who_at, who in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
+                                resources = get(who, 'resources')
+                                requests = get(resources, 'requests')
+                                limits = get(resources, 'limits')
+                                gpu_shared = get(limits, 'koordinator.sh/gpu.shared')
+                                gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
+                                gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
+                                gpu_core = get(limits, 'koordinator.sh/gpu-core')
+                                gpu = get(limits, 'koordinator.sh/gpu')
+                                gpu_shared_ = (gpu_shared if (gpu_shared is not None) else get(requests, 'koordinator.sh/gpu.shared'))
+                                gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
+                                gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
+                                gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
+                                has_gpu_shared = (gpu_shared_ is not None)
+                                gpu__ = (gpu_ if (gpu_ is not None) else (gpu_core_ if (gpu_core_ is not None) else (gpu_memory_ratio_ if (gpu_memory_ratio_ is not None) else (gpu_memory if (gpu_memory is not None) else get(requests, 'koordinator.sh/gpu-memory')))))
+                                gpu_shared__ = (gpu_shared_ if has_gpu_shared else gpu__)
+                                out((
+                                    (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if has_gpu_shared else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if (gpu_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')))))),
+                                    False,
+                                    'a share of a MetaX card is asked for without metax-tech.com/sgpu',
+                                    "metax-tech.com/sgpu 1 beside Koordinator's keys",
+                                    gpu_shared__,
+                                    [],
+                                    None,
+                                    [*reason(s, [[get(pod_, 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy')] if (get(pod_, 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy') is not None) else None, _metax_node_c0b944_because(s, True) if s.once(_metax_node_c0b944) else None]), *pod_reads(pod_, 'metax-tech.com/sgpu'), *pod_reads(pod_, 'metax-tech.com/gpu'), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')]],
+                                ))
+
+
+def KM019(s: Any, p: Any, out: Any) -> None:
+    """several-sgpu-containers"""
+    pod_ = s.pod
+    template_ = s.template
+    pod_gpu_shared = s.pod_sum('koordinator.sh/gpu.shared')
+    spec = get(pod_, 'spec')
+    schedulerName = get(spec, 'schedulerName')
+    schedulerName_ = (schedulerName if (schedulerName is not None) else get(template_, 'scheduler'))
+    if (((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) or equal(schedulerName_, 'koord-scheduler')):
+        if (not ((s.pod_sum('metax-tech.com/vcore') is not None) or (s.pod_sum('metax-tech.com/vmemory') is not None) or equal(schedulerName_, 'hami-scheduler'))):
+            if (not lt(1, whole(pod_gpu_shared))):
+                value = [*items(get(spec, 'initContainers')), *items(get(spec, 'containers'))]
+                for who_at, who in [(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(c, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(c, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(c, 'resources', 'requests', 'metax-tech.com/sgpu'))))]:
+                    name = get(who, 'name')
+                    value_ = [each for each in value if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]
+                    if any((not equal(get(one, 'name'), name)) for one in value_):
+                        if (not any(equal(get(one, 'name'), name) for one in [*value_][:1])):
+                            resources = get(who, 'resources')
+                            sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
+                            sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
+                            has_sgpu = (sgpu_ is not None)
+                            sgpu__ = (sgpu_ if has_sgpu else sgpu)
+                            reads_1 = [*[get(spec, 'containers')], *[because_ for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] for because_ in ([get(each, 'resources', 'limits', 'metax-tech.com/sgpu')] if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else [*[get(each, 'resources', 'limits', 'metax-tech.com/sgpu')], *[get(each, 'resources', 'requests', 'metax-tech.com/sgpu')]])]]
+                            out((
+                                ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                                False,
+                                'a second container of the Pod asks for an sGPU',
+                                'one container with metax-tech.com/sgpu in a Pod',
+                                sgpu__,
+                                [],
+                                None,
+                                [*reason(s, [reason(s, [pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu.shared') if (pod_gpu_shared is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None) else None]) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)) else None, ([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]]) if equal(schedulerName_, 'koord-scheduler') else None]), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *[*[*reads_1, *[because_ for one_at, one in [(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))] if (not equal(get(one, 'name'), name)) for because_ in [*[get(one, 'name')], *[name]]]], *[*reads_1, *[because_ for one_at, one in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1] for because_ in [*[get(one, 'name')], *[name]]]]]],
+                            ))
+
+
+def KM020(s: Any, p: Any, out: Any) -> None:
+    """sgpu-qos-policy-unknown"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    sgpu_qos_policy = get(annotations, 'metax-tech.com/sgpu-qos-policy')
+    if is_type(sgpu_qos_policy, 'text'):
+        if (not member(sgpu_qos_policy, ('fixed-share', 'best-effort', 'burst-share'))):
+            sgpu_qos_policy_ = lower(trim(sgpu_qos_policy))
+            value = equal(sgpu_qos_policy_, 'fs')
+            value_ = ('best-effort' if equal(sgpu_qos_policy_, 'be') else ('burst-share' if equal(sgpu_qos_policy_, 'bs') else nearest(sgpu_qos_policy, ('fixed-share', 'best-effort', 'burst-share'))))
+            value__ = ('fixed-share' if value else value_)
+            out((
+                (*('pod',), 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy'),
+                False,
+                say('sgpu-qos-policy is ', text(sgpu_qos_policy), ', which is none of the policies of MetaX sGPU', (' (fs, be and bs are those of Tencent qGPU)' if member(sgpu_qos_policy_, ('fs', 'be', 'bs')) else '')),
+                'one of fixed-share, best-effort, burst-share',
+                sgpu_qos_policy,
+                [],
+                (say('write ', text(value__)), False, (('set', (*('pod',), 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy'), value__), )),
+                [*[sgpu_qos_policy], *[sgpu_qos_policy]],
+            ))
+
+
+def KM021(s: Any, p: Any, out: Any) -> None:
+    """sgpu-without-qos-policy"""
+    pod_ = s.pod
+    object_ = s.object
+    if s.once(_sgpu_pod_6f575d):
+        if (not any((get(part, 'metax-tech.com/sgpu-qos-policy') is not None) for part in items(get(pod_, 'metadata')))):
+            if (not any((get(part, 'metax-tech.com/sgpu-qos-policy') is not None) for part in items(get(object_, 'metadata')))):
+                spec = get(pod_, 'spec')
+                for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                    resources = get(who, 'resources')
+                    sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
+                    sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
+                    has_sgpu = (sgpu_ is not None)
+                    sgpu__ = (sgpu_ if has_sgpu else sgpu)
+                    out((
+                        ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                        False,
+                        'the Pod asks for an sGPU and does not say how compute is shared',
+                        'the annotation metax-tech.com/sgpu-qos-policy, one of fixed-share, best-effort, burst-share',
+                        sgpu__,
+                        [],
+                        None,
+                        [*_sgpu_pod_6f575d_because(s, True), *[*[get(pod_, 'metadata')], *[because_ for part_at, part in located((*('pod',), 'metadata'), get(pod_, 'metadata')) for because_ in [get(part, 'metax-tech.com/sgpu-qos-policy')]], *[None]], *[*[get(object_, 'metadata')], *[because_ for part_at, part in located((*('object',), 'metadata'), get(object_, 'metadata')) for because_ in [get(part, 'metax-tech.com/sgpu-qos-policy')]], *[None]]],
+                    ))
+
+
+def KM022(s: Any, p: Any, out: Any) -> None:
+    """misspelt-metadata"""
+    self_ = s.value
+    for part_at, part in located(('self',), self_):
+        if is_type(part, 'map'):
+            if (not member(part_at[-1], ('annotations', 'labels', 'managedFields'))):
+                if any(matches(v_at[-1], '([a-z0-9.-]+\\.)?koordinator\\.sh/.*|metax-tech\\.com/.*') for v_at, v in located(part_at, part)):
+                    value = nearest(part_at[-1], ('annotations', 'labels'))
+                    out((
+                        part_at,
+                        True,
+                        say('metadata has no field ', text(part_at[-1])),
+                        say((text(value) if (value is not None) else 'annotations')),
+                        part_at[-1],
+                        [],
+                        (say('rename it to ', text(value)), False, (('rename', part_at, value), )),
+                        [*[part], *[part]],
+                    ))
+
+
+def KM122(s: Any, p: Any, out: Any) -> None:
+    """pod-annotation-on-owner"""
+    object_ = s.object
+    for k_at, k in located(('self',), ('metax-tech.com/sgpu-qos-policy', 'scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+        annotations = get(object_, 'metadata', 'annotations')
+        annotations_ = get(annotations, k)
+        if (annotations_ is not None):
+            spec = get(object_, 'spec')
+            kind = get(object_, 'kind')
+            if (not (get((get(spec, 'jobTemplate', 'spec', 'template', 'metadata') if equal(kind, 'CronJob') else get(spec, 'template', 'metadata')), 'annotations', k) is not None)):
+                if (not any((get(task, 'template', 'metadata', 'annotations', k) is not None) for task in items(get(spec, 'tasks')))):
+                    out((
+                        (*('object',), 'metadata', 'annotations', k),
+                        True,
+                        say(text(k), ' stands at the ', text(kind), ", and Pods get only what stands in their template's metadata"),
+                        'the annotation in the metadata of the Pod template',
+                        annotations_,
+                        [],
+                        None,
+                        [*[annotations_], *[get((get(spec, 'jobTemplate', 'spec', 'template', 'metadata') if equal(kind, 'CronJob') else get(spec, 'template', 'metadata')), 'annotations', k)], *[*[get(spec, 'tasks')], *[because_ for task_at, task in located((*('object',), 'spec', 'tasks'), get(spec, 'tasks')) for because_ in [get(task, 'template', 'metadata', 'annotations', k)]], *[None]]],
+                    ))
+
+
+def KM123(s: Any, p: Any, out: Any) -> None:
+    """pod-annotation-on-job-template"""
+    object_ = s.object
+    for k_at, k in located(('self',), ('metax-tech.com/sgpu-qos-policy', 'scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+        jobTemplate = get(object_, 'spec', 'jobTemplate')
+        annotations = get(jobTemplate, 'metadata', 'annotations')
+        annotations_ = get(annotations, k)
+        if (annotations_ is not None):
+            if (not (get(jobTemplate, 'spec', 'template', 'metadata', 'annotations', k) is not None)):
+                out((
+                    (*('object',), 'spec', 'jobTemplate', 'metadata', 'annotations', k),
+                    True,
+                    say(text(k), ' stands in jobTemplate.metadata, which only the Job gets'),
+                    'the annotation in jobTemplate.spec.template.metadata',
+                    annotations_,
+                    [],
+                    None,
+                    [*[annotations_], *[get(jobTemplate, 'spec', 'template', 'metadata', 'annotations', k)]],
+                ))
+
+
+def KM124(s: Any, p: Any, out: Any) -> None:
+    """pod-annotation-as-label"""
+    pod_ = s.pod
+    for k_at, k in located(('self',), ('metax-tech.com/sgpu-qos-policy', 'scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+        metadata = get(pod_, 'metadata')
+        labels = get(metadata, 'labels')
+        labels_ = get(labels, k)
+        if (labels_ is not None):
+            if (not (get(metadata, 'annotations', k) is not None)):
+                out((
+                    (*('pod',), 'metadata', 'labels', k),
+                    True,
+                    say(text(k), ' is an annotation and stands among the labels'),
+                    'the key under annotations',
+                    labels_,
+                    [],
+                    None,
+                    [*[labels_], *[get(metadata, 'annotations', k)]],
+                ))
+
+
+def KM023(s: Any, p: Any, out: Any) -> None:
+    """sgpu-qos-policy-without-sgpu"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    sgpu_qos_policy = get(annotations, 'metax-tech.com/sgpu-qos-policy')
+    if (sgpu_qos_policy is not None):
+        if (not (s.pod_sum('metax-tech.com/sgpu') is not None)):
+            if (not ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
+                out((
+                    (*('pod',), 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy'),
+                    True,
+                    'no container of the Pod asks for metax-tech.com/sgpu, so the policy means nothing',
+                    'metax-tech.com/sgpu in a container, or no annotation',
+                    sgpu_qos_policy,
+                    [],
+                    None,
+                    [*[sgpu_qos_policy], *pod_reads(pod_, 'metax-tech.com/sgpu'), *[*pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')]],
+                ))
+
+
+def KM026(s: Any, p: Any, out: Any) -> None:
+    """deprecated-device-key"""
+    self_ = s.value
+    for k_at, k in located(('self',), ('kubernetes.io/gpu', 'kubernetes.io/gpu-core', 'kubernetes.io/gpu-memory', 'kubernetes.io/gpu-memory-ratio', 'kubernetes.io/rdma', 'kubernetes.io/fpga')):
+        resources = get(self_, 'resources')
+        requests = get(resources, 'requests')
+        limits = get(resources, 'limits')
+        requests_ = get(requests, k)
+        limits_ = get(limits, k)
+        has_limits = (limits_ is not None)
+        limits__ = (limits_ if has_limits else requests_)
+        if (limits__ is not None):
+            k_ = get(split(k, '/'), 1)
+            value = append('koordinator.sh/', k_)
+            out((
+                ((*('self',), 'resources', 'limits', k) if has_limits else (*('self',), 'resources', 'requests', k)),
+                True,
+                say(text(k), ' is the old name of ', text(value)),
+                say(text(value)),
+                k,
+                [],
+                (say('rename it to ', text(value)), False, (('rename', (*('self',), 'resources', 'limits', k), value), ('rename', (*('self',), 'resources', 'requests', k), value), )),
+                ([limits_] if has_limits else [*[limits_], *[requests_]]),
+            ))
+
+
+def KM028(s: Any, p: Any, out: Any) -> None:
+    """system-written-key"""
+    object_ = s.object
+    pod_ = s.pod
+    if (not (get(object_, 'metadata', 'uid') is not None)):
+        for k_at, k in located(('self',), ('scheduling.koordinator.sh/device-allocated', 'metax-tech.com/gpu-devices-allocated', 'scheduling.koordinator.sh/bind-timestamp', 'scheduling.koordinator.sh/gpu-minors', 'hami.io/vgpu-node')):
+            metadata = get(pod_, 'metadata')
+            annotations = get(metadata, 'annotations', k)
+            annotations_ = s.parsed(annotations, 'json')
+            if (not (equal(k, 'scheduling.koordinator.sh/device-allocated') and (is_type(annotations, 'text') and (not equal(trim(annotations), 'null')) and ((not is_type(annotations_, 'map')) or any(((listed is not None) and ((not is_type(listed, 'list')) or any(((not is_type(one, 'map')) or ((get(one, 'minor') is not None) and (not is_type(get(one, 'minor'), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items(get(one, 'resources')))) for one in items(listed)))) for listed in items(annotations_)))))):
+                labels = get(metadata, 'labels', k)
+                has_annotations = (annotations is not None)
+                annotations__ = (annotations if has_annotations else labels)
+                if (annotations__ is not None):
+                    out((
+                        ((*('pod',), 'metadata', 'annotations', k) if has_annotations else (*('pod',), 'metadata', 'labels', k)),
+                        True,
+                        say(text(k), ' is written by koord-scheduler, not by people'),
+                        'no such key; it was probably copied from a running Pod',
+                        annotations__,
+                        [],
+                        None,
+                        [*[*[get(object_, 'metadata', 'uid')], *reason(s, [[k] if not equal(k, 'scheduling.koordinator.sh/device-allocated') else None, reason(s, [[annotations] if not is_type(annotations, 'text') else None, [annotations] if not (not equal(trim(annotations), 'null')) else None, [*[annotations], *[*[annotations], *[because_ for listed_at, listed in located((*('pod',), 'metadata', 'annotations', k), annotations_) for because_ in reason(s, [[listed] if not (listed is not None) else None, [*[listed], *[*[listed], *[because_ for one_at, one in located(listed_at, listed) for because_ in [*[one], *[get(one, 'minor')], *[*[get(one, 'resources')], *[because_ for q_at, q in located((*one_at, 'resources'), get(one, 'resources')) for because_ in [q]]]]]]] if not ((not is_type(listed, 'list')) or any(((not is_type(one, 'map')) or ((get(one, 'minor') is not None) and (not is_type(get(one, 'minor'), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items(get(one, 'resources')))) for one in items(listed))) else None])]]] if not ((not is_type(annotations_, 'map')) or any(((listed is not None) and ((not is_type(listed, 'list')) or any(((not is_type(one, 'map')) or ((get(one, 'minor') is not None) and (not is_type(get(one, 'minor'), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items(get(one, 'resources')))) for one in items(listed)))) for listed in items(annotations_))) else None]) if not (is_type(annotations, 'text') and (not equal(trim(annotations), 'null')) and ((not is_type(annotations_, 'map')) or any(((listed is not None) and ((not is_type(listed, 'list')) or any(((not is_type(one, 'map')) or ((get(one, 'minor') is not None) and (not is_type(get(one, 'minor'), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items(get(one, 'resources')))) for one in items(listed)))) for listed in items(annotations_)))) else None])], *([annotations] if has_annotations else [*[annotations], *[labels]])],
+                    ))
+
+
+def KM128(s: Any, p: Any, out: Any) -> None:
+    """device-allocated-broken"""
+    pod_ = s.pod
+    annotations = get(pod_, 'metadata', 'annotations')
+    device_allocated = get(annotations, 'scheduling.koordinator.sh/device-allocated')
+    if is_type(device_allocated, 'text'):
+        if (not equal(trim(device_allocated), 'null')):
+            device_allocated_ = s.parsed(device_allocated, 'json')
+            if ((not is_type(device_allocated_, 'map')) or any(((listed is not None) and ((not is_type(listed, 'list')) or any(((not is_type(one, 'map')) or ((get(one, 'minor') is not None) and (not is_type(get(one, 'minor'), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items(get(one, 'resources')))) for one in items(listed)))) for listed in items(device_allocated_))):
+                out((
+                    (*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocated'),
+                    False,
+                    'device-allocated does not hold what koord-scheduler reads there',
+                    "no such annotation; it is the scheduler's, a JSON map of device type to a list of devices with minor and resources",
+                    device_allocated,
+                    [],
+                    None,
+                    [*[device_allocated], *[device_allocated], *reason(s, [[device_allocated] if (not is_type(device_allocated_, 'map')) else None, [*[device_allocated], *[because_ for listed_at, listed in located((*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocated'), device_allocated_) if ((listed is not None) and ((not is_type(listed, 'list')) or any(((not is_type(one, 'map')) or ((get(one, 'minor') is not None) and (not is_type(get(one, 'minor'), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items(get(one, 'resources')))) for one in items(listed)))) for because_ in [*[listed], *reason(s, [[listed] if (not is_type(listed, 'list')) else None, [*[listed], *[because_ for one_at, one in located(listed_at, listed) if ((not is_type(one, 'map')) or ((get(one, 'minor') is not None) and (not is_type(get(one, 'minor'), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items(get(one, 'resources')))) for because_ in reason(s, [[one] if (not is_type(one, 'map')) else None, [*[get(one, 'minor')], *[get(one, 'minor')]] if ((get(one, 'minor') is not None) and (not is_type(get(one, 'minor'), 'number'))) else None, [*[get(one, 'resources')], *[because_ for q_at, q in located((*one_at, 'resources'), get(one, 'resources')) if ((q is not None) and (not (quantity(q) is not None))) for because_ in [*[q], *[q]]]] if any(((q is not None) and (not (quantity(q) is not None))) for q in items(get(one, 'resources'))) else None])]] if any(((not is_type(one, 'map')) or ((get(one, 'minor') is not None) and (not is_type(get(one, 'minor'), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items(get(one, 'resources')))) for one in items(listed)) else None])]]] if any(((listed is not None) and ((not is_type(listed, 'list')) or any(((not is_type(one, 'map')) or ((get(one, 'minor') is not None) and (not is_type(get(one, 'minor'), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items(get(one, 'resources')))) for one in items(listed)))) for listed in items(device_allocated_)) else None])],
+                ))
 
 
 def KM032(s: Any, p: Any, out: Any) -> None:
@@ -799,3 +1256,1216 @@ def KM032(s: Any, p: Any, out: Any) -> None:
                         None,
                         [*[lastTransitionTime], *[lastTransitionTime]],
                     ))
+
+
+def KM033(s: Any, p: Any, out: Any) -> None:
+    """device-condition-incomplete"""
+    object_ = s.object
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        for condition_at, condition in located((*device_at, 'conditions'), get(device, 'conditions')):
+            if is_type(condition, 'map'):
+                if (not (get(condition, 'type') is not None)):
+                    out((
+                        condition_at,
+                        False,
+                        'type is missing',
+                        'type is given',
+                        condition,
+                        [],
+                        None,
+                        [*[condition], *[get(condition, 'type')]],
+                    ))
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        for condition_at, condition in located((*device_at, 'conditions'), get(device, 'conditions')):
+            if is_type(condition, 'map'):
+                if (not (get(condition, 'status') is not None)):
+                    out((
+                        condition_at,
+                        False,
+                        'status is missing',
+                        'status is given',
+                        condition,
+                        [],
+                        None,
+                        [*[condition], *[get(condition, 'status')]],
+                    ))
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        for condition_at, condition in located((*device_at, 'conditions'), get(device, 'conditions')):
+            if is_type(condition, 'map'):
+                if (not (get(condition, 'reason') is not None)):
+                    out((
+                        condition_at,
+                        False,
+                        'reason is missing',
+                        'reason is given',
+                        condition,
+                        [],
+                        None,
+                        [*[condition], *[get(condition, 'reason')]],
+                    ))
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        for condition_at, condition in located((*device_at, 'conditions'), get(device, 'conditions')):
+            if is_type(condition, 'map'):
+                if (not (get(condition, 'message') is not None)):
+                    out((
+                        condition_at,
+                        False,
+                        'message is missing',
+                        'message is given',
+                        condition,
+                        [],
+                        None,
+                        [*[condition], *[get(condition, 'message')]],
+                    ))
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        for condition_at, condition in located((*device_at, 'conditions'), get(device, 'conditions')):
+            if is_type(condition, 'map'):
+                if (not (get(condition, 'lastTransitionTime') is not None)):
+                    out((
+                        condition_at,
+                        False,
+                        'lastTransitionTime is missing',
+                        'lastTransitionTime is given',
+                        condition,
+                        [],
+                        None,
+                        [*[condition], *[get(condition, 'lastTransitionTime')]],
+                    ))
+
+
+def KM133(s: Any, p: Any, out: Any) -> None:
+    """device-condition-status"""
+    object_ = s.object
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        for condition_at, condition in located((*device_at, 'conditions'), get(device, 'conditions')):
+            status = get(condition, 'status')
+            if (status is not None):
+                if (not member(status, ('True', 'False', 'Unknown'))):
+                    value = equal(status, True)
+                    value_ = ('False' if equal(status, False) else nearest(status, ('True', 'False', 'Unknown')))
+                    value__ = ('True' if value else value_)
+                    out((
+                        (*condition_at, 'status'),
+                        False,
+                        say(('status is a boolean, and the CRD wants a text: quote it' if is_type(status, 'bool') else 'status is none of the texts that it can be')),
+                        "'True', 'False' or 'Unknown', in quotes",
+                        status,
+                        [],
+                        (say("write '", text(value__), "'"), False, (('set', (*condition_at, 'status'), (value__ if is_type(status, 'text') else None)), )),
+                        [*[status], *[status]],
+                    ))
+
+
+def KM134(s: Any, p: Any, out: Any) -> None:
+    """device-condition-reason"""
+    object_ = s.object
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        for condition_at, condition in located((*device_at, 'conditions'), get(device, 'conditions')):
+            reason_ = get(condition, 'reason')
+            if (reason_ is not None):
+                if ((not matches(reason_, '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')) or lt(1024, size(reason_))):
+                    out((
+                        (*condition_at, 'reason'),
+                        False,
+                        say('reason is ', text(reason_), ', which is not what it must be'),
+                        'one word such as DeviceHealthy, letters and digits with underscores, commas and colons inside, at most 1024 characters',
+                        reason_,
+                        [],
+                        None,
+                        [*[reason_], *[reason_]],
+                    ))
+
+
+def KM034(s: Any, p: Any, out: Any) -> None:
+    """device-conditions-misplaced"""
+    object_ = s.object
+    for parent_at, parent in located(('self',), ('spec', 'status')):
+        value = get(object_, parent)
+        conditions = get(value, 'conditions')
+        if (conditions is not None):
+            out((
+                (*('object',), parent, 'conditions'),
+                True,
+                say('a Device has no ', text(parent), '.conditions'),
+                'conditions inside the item of spec.devices that they are about',
+                'conditions',
+                [],
+                None,
+                [conditions],
+            ))
+
+
+def KM035(s: Any, p: Any, out: Any) -> None:
+    """device-without-minor"""
+    object_ = s.object
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        if is_type(device, 'map'):
+            if (not (get(device, 'minor') is not None)):
+                out((
+                    device_at,
+                    False,
+                    'the device has no minor number',
+                    'minor is given',
+                    device,
+                    [],
+                    None,
+                    [*[device], *[get(device, 'minor')]],
+                ))
+
+
+def KM135(s: Any, p: Any, out: Any) -> None:
+    """device-twice"""
+    object_ = s.object
+    spec = get(object_, 'spec')
+    devices = get(spec, 'devices')
+    for device_at, device in located((*('object',), 'spec', 'devices'), devices):
+        for k_at, k in located(('self',), ('minor', 'id')):
+            device_ = get(device, k)
+            if (device_ is not None):
+                if (not equal(device_, '')):
+                    type = get(device, 'type')
+                    if any((lt(integer(other_at[-1]), integer(device_at[-1])) and equal(get(other, 'type'), type) and equal(get(other, k), device_)) for other_at, other in located((*('object',), 'spec', 'devices'), devices)):
+                        out((
+                            (*device_at, k),
+                            False,
+                            say('another ', text(type), ' of this node has the same ', text(k)),
+                            say('a ', text(k), ' of its own for each device of a type'),
+                            device_,
+                            [],
+                            None,
+                            [*[device_], *[device_], *[*[devices], *[because_ for other_at, other in located((*('object',), 'spec', 'devices'), devices) if (lt(integer(other_at[-1]), integer(device_at[-1])) and equal(get(other, 'type'), type) and equal(get(other, k), device_)) for because_ in [*[*[get(other, 'type')], *[type]], *[*[get(other, k)], *[device_]]]]]],
+                        ))
+
+
+def KM036(s: Any, p: Any, out: Any) -> None:
+    """healthy-device-switched-off"""
+    object_ = s.object
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        if is_type(device, 'map'):
+            health = get(device, 'health')
+            has_health = (health is not None)
+            if ((not has_health) or equal(health, False)):
+                conditions = get(device, 'conditions')
+                if any((equal(get(c, 'type'), 'Healthy') and equal(get(c, 'status'), 'True')) for c in items(conditions)):
+                    health_ = (health if has_health else device)
+                    out((
+                        ((*device_at, 'health') if has_health else device_at),
+                        False,
+                        say('health is ', ('false' if has_health else 'missing, which means false'), ', and the condition Healthy is True'),
+                        'health: true',
+                        health_,
+                        [((*device_at, 'conditions'), 'the conditions say that it is healthy')],
+                        ('set health to true', False, (('set', (*device_at, 'health'), (True if has_health else None)), )),
+                        [*[*[device], *[health]], *[*[conditions], *[because_ for c_at, c in located((*device_at, 'conditions'), conditions) if (equal(get(c, 'type'), 'Healthy') and equal(get(c, 'status'), 'True')) for because_ in [*[get(c, 'type')], *[get(c, 'status')]]]]],
+                    ))
+
+
+def KM037(s: Any, p: Any, out: Any) -> None:
+    """device-topology-incomplete"""
+    object_ = s.object
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        topology = get(device, 'topology')
+        if is_type(topology, 'map'):
+            if (not (get(topology, 'socketID') is not None)):
+                out((
+                    (*device_at, 'topology'),
+                    False,
+                    'socketID is missing',
+                    'socketID is given',
+                    topology,
+                    [],
+                    None,
+                    [*[topology], *[get(topology, 'socketID')]],
+                ))
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        topology = get(device, 'topology')
+        if is_type(topology, 'map'):
+            if (not (get(topology, 'nodeID') is not None)):
+                out((
+                    (*device_at, 'topology'),
+                    False,
+                    'nodeID is missing',
+                    'nodeID is given',
+                    topology,
+                    [],
+                    None,
+                    [*[topology], *[get(topology, 'nodeID')]],
+                ))
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        topology = get(device, 'topology')
+        if is_type(topology, 'map'):
+            if (not (get(topology, 'pcieID') is not None)):
+                out((
+                    (*device_at, 'topology'),
+                    False,
+                    'pcieID is missing',
+                    'pcieID is given',
+                    topology,
+                    [],
+                    None,
+                    [*[topology], *[get(topology, 'pcieID')]],
+                ))
+
+
+def KM137(s: Any, p: Any, out: Any) -> None:
+    """device-bus-id-number"""
+    object_ = s.object
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        for k_at, k in located(('self',), ('busID', 'pcieID')):
+            topology = get(device, 'topology')
+            topology_ = get(topology, k)
+            if is_type(topology_, 'number'):
+                out((
+                    (*device_at, 'topology', k),
+                    False,
+                    say(text(k), ' is a number to YAML, and the CRD wants a text'),
+                    say(text(k), ' in quotes'),
+                    topology_,
+                    [],
+                    ('quote it', True, (('quote', (*device_at, 'topology', k), None), )),
+                    [topology_],
+                ))
+
+
+def KM038(s: Any, p: Any, out: Any) -> None:
+    """device-gpu-not-whole"""
+    object_ = s.object
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        if equal(get(device, 'type'), 'gpu'):
+            for k_at, k in located(('self',), ('koordinator.sh/gpu-core', 'koordinator.sh/gpu-memory-ratio')):
+                resources = get(device, 'resources')
+                resources_ = get(resources, k)
+                has_resources = (resources_ is not None)
+                if (has_resources or equal(get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor'), 'metax')):
+                    if (not equal(quantity(resources_), 100000000000)):
+                        out((
+                            ((*device_at, 'resources', k) if has_resources else ((*device_at, 'resources') if (resources is not None) else device_at)),
+                            False,
+                            say(text(k), ' of a GPU is ', text(resources_)),
+                            '100, the whole card',
+                            resources_,
+                            [],
+                            None,
+                            [*[*[get(device, 'type')], *reason(s, [[resources_] if has_resources else None, [get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor')] if equal(get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor'), 'metax') else None])], *[resources_]],
+                        ))
+
+
+def KM138(s: Any, p: Any, out: Any) -> None:
+    """device-gpu-without-memory"""
+    object_ = s.object
+    for device_at, device in located((*('object',), 'spec', 'devices'), get(object_, 'spec', 'devices')):
+        if equal(get(device, 'type'), 'gpu'):
+            resources = get(device, 'resources')
+            gpu_memory = get(resources, 'koordinator.sh/gpu-memory')
+            has_gpu_memory = (gpu_memory is not None)
+            if (has_gpu_memory or equal(get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor'), 'metax')):
+                if (not lt(0, quantity(gpu_memory))):
+                    out((
+                        ((*device_at, 'resources', 'koordinator.sh/gpu-memory') if has_gpu_memory else ((*device_at, 'resources') if (resources is not None) else device_at)),
+                        False,
+                        say('koordinator.sh/gpu-memory of a GPU is ', text(gpu_memory)),
+                        "the card's memory in bytes, such as 64Gi",
+                        gpu_memory,
+                        [],
+                        None,
+                        [*[*[get(device, 'type')], *reason(s, [[gpu_memory] if has_gpu_memory else None, [get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor')] if equal(get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor'), 'metax') else None])], *[gpu_memory]],
+                    ))
+
+
+def KM039(s: Any, p: Any, out: Any) -> None:
+    """device-namespaced"""
+    object_ = s.object
+    metadata = get(object_, 'metadata')
+    namespace = get(metadata, 'namespace')
+    if (namespace is not None):
+        out((
+            (*('object',), 'metadata', 'namespace'),
+            False,
+            'a Device belongs to no namespace',
+            'no namespace',
+            namespace,
+            [],
+            None,
+            [namespace],
+        ))
+
+
+def KM040(s: Any, p: Any, out: Any) -> None:
+    """metax-vendor-label-case"""
+    object_ = s.object
+    labels = get(object_, 'metadata', 'labels')
+    gpu_vendor = get(labels, 'node.koordinator.sh/gpu-vendor')
+    if equal(lower(gpu_vendor), 'metax'):
+        if (not equal(gpu_vendor, 'metax')):
+            out((
+                (*('object',), 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor'),
+                False,
+                say('the vendor label is ', text(gpu_vendor), ', and only metax selects the MetaX adapter'),
+                'metax',
+                gpu_vendor,
+                [],
+                ('write metax', True, (('set', (*('object',), 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor'), 'metax'), )),
+                [*[gpu_vendor], *[gpu_vendor]],
+            ))
+
+
+def KM140(s: Any, p: Any, out: Any) -> None:
+    """metax-vendor-label-missing"""
+    object_ = s.object
+    labels = get(object_, 'metadata', 'labels')
+    if (not (get(labels, 'node.koordinator.sh/gpu-vendor') is not None)):
+        gpu_model = get(labels, 'node.koordinator.sh/gpu-model')
+        if matches(lower(gpu_model), '(.*metax.*|c500.*)'):
+            out((
+                (*('object',), 'metadata', 'labels', 'node.koordinator.sh/gpu-model'),
+                True,
+                say('the Device of a MetaX card (', text(gpu_model), ') has no node.koordinator.sh/gpu-vendor label'),
+                'node.koordinator.sh/gpu-vendor: metax',
+                gpu_model,
+                [],
+                None,
+                [*[get(labels, 'node.koordinator.sh/gpu-vendor')], *[gpu_model]],
+            ))
+
+
+def KM041(s: Any, p: Any, out: Any) -> None:
+    """partition-policy-unknown"""
+    object_ = s.object
+    labels = get(object_, 'metadata', 'labels')
+    gpu_partition_policy = get(labels, 'node.koordinator.sh/gpu-partition-policy')
+    if (gpu_partition_policy is not None):
+        if (not member(gpu_partition_policy, ('Honor', 'Prefer'))):
+            value = nearest(gpu_partition_policy, ('Honor', 'Prefer'))
+            out((
+                (*('object',), 'metadata', 'labels', 'node.koordinator.sh/gpu-partition-policy'),
+                False,
+                say('node.koordinator.sh/gpu-partition-policy is ', text(gpu_partition_policy), ', which is none of the values it can have'),
+                say('one of ', text(('Honor', 'Prefer'))),
+                gpu_partition_policy,
+                [],
+                (say('write node.koordinator.sh/gpu-partition-policy as ', text(value)), False, (('set', (*('object',), 'metadata', 'labels', 'node.koordinator.sh/gpu-partition-policy'), value), )),
+                [*[gpu_partition_policy], *[gpu_partition_policy]],
+            ))
+
+
+def KM141(s: Any, p: Any, out: Any) -> None:
+    """partition-table-broken"""
+    object_ = s.object
+    annotations = get(object_, 'metadata', 'annotations')
+    gpu_partitions = get(annotations, 'scheduling.koordinator.sh/gpu-partitions')
+    if is_type(gpu_partitions, 'text'):
+        if (not is_type(s.parsed(gpu_partitions, 'json'), 'map')):
+            out((
+                (*('object',), 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partitions'),
+                False,
+                'gpu-partitions is no JSON map',
+                'a JSON map of card counts to lists of partitions, without comments',
+                gpu_partitions,
+                [],
+                None,
+                [*[gpu_partitions], *[gpu_partitions]],
+            ))
+
+
+def KM042(s: Any, p: Any, out: Any) -> None:
+    """allocatable-above-capacity"""
+    object_ = s.object
+    status = get(object_, 'status')
+    for amount_at, amount in located((*('object',), 'status', 'allocatable'), get(status, 'allocatable')):
+        if matches(amount_at[-1], '(koordinator\\.sh/gpu.*|metax-tech\\.com/.*)'):
+            capacity = get(status, 'capacity')
+            capacity_at_key = get(capacity, amount_at[-1])
+            if lt(quantity(capacity_at_key), quantity(amount)):
+                out((
+                    amount_at,
+                    False,
+                    say(text(amount), ' of ', text(amount_at[-1]), ' are allocatable, of a capacity of ', text(capacity_at_key)),
+                    say('at most ', text(capacity_at_key)),
+                    amount,
+                    [((*('object',), 'status', 'capacity', amount_at[-1]), 'the capacity is declared here')],
+                    (say('set allocatable to ', text(capacity_at_key)), False, (('set', amount_at, capacity_at_key), )),
+                    [*[amount], *[capacity_at_key]],
+                ))
+
+
+def KM142(s: Any, p: Any, out: Any) -> None:
+    """allocatable-without-capacity"""
+    object_ = s.object
+    status = get(object_, 'status')
+    capacity = get(status, 'capacity')
+    if is_type(capacity, 'map'):
+        for amount_at, amount in located((*('object',), 'status', 'allocatable'), get(status, 'allocatable')):
+            if matches(amount_at[-1], '(koordinator\\.sh/gpu.*|metax-tech\\.com/.*)'):
+                if (not (get(capacity, amount_at[-1]) is not None)):
+                    out((
+                        amount_at,
+                        False,
+                        say(text(amount_at[-1]), ' is allocatable and has no capacity'),
+                        'the same key under capacity',
+                        amount,
+                        [],
+                        None,
+                        [*[capacity], *[get(capacity, amount_at[-1])]],
+                    ))
+
+
+def KM143(s: Any, p: Any, out: Any) -> None:
+    """capacity-without-allocatable"""
+    object_ = s.object
+    status = get(object_, 'status')
+    allocatable = get(status, 'allocatable')
+    if is_type(allocatable, 'map'):
+        for amount_at, amount in located((*('object',), 'status', 'capacity'), get(status, 'capacity')):
+            if lt(0, quantity(amount)):
+                if matches(amount_at[-1], '(koordinator\\.sh/gpu.*|metax-tech\\.com/.*)'):
+                    if (not (get(allocatable, amount_at[-1]) is not None)):
+                        out((
+                            amount_at,
+                            False,
+                            say(text(amount_at[-1]), ' has a capacity and nothing of it is allocatable'),
+                            'the same key under allocatable',
+                            amount,
+                            [],
+                            None,
+                            [*[*[allocatable], *[amount]], *[get(allocatable, amount_at[-1])]],
+                        ))
+
+
+def KM043(s: Any, p: Any, out: Any) -> None:
+    """node-gpu-totals"""
+    object_ = s.object
+    for k_at, k in located(('self',), ('koordinator.sh/gpu-core', 'koordinator.sh/gpu.shared', 'koordinator.sh/gpu-memory-ratio')):
+        capacity = get(object_, 'status', 'capacity')
+        capacity_ = get(capacity, k)
+        gpu_core = get(capacity, 'koordinator.sh/gpu-core')
+        capacity_nanos = quantity(capacity_)
+        capacity_number = whole(capacity_nanos)
+        gpu_core_number = whole(quantity(gpu_core))
+        value = lt(0, mod(capacity_number, 100))
+        if (value or (equal(mod(gpu_core_number, 100), 0) and (not equal(capacity_number, gpu_core_number)) and (capacity_number is not None))):
+            out((
+                (*('object',), 'status', 'capacity', k),
+                False,
+                say(text(k), ' is ', text(capacity_number), ('' if value else ', and gpu-core is another number')),
+                '100 for each GPU of the node, the same for gpu.shared, gpu-core and gpu-memory-ratio',
+                capacity_,
+                [((*('object',), 'status', 'capacity', 'koordinator.sh/gpu-core'), 'gpu-core of the node')],
+                None,
+                reason(s, [[capacity_] if value else None, [*[gpu_core], *[*[capacity_], *[gpu_core]], *[capacity_]] if (equal(mod(gpu_core_number, 100), 0) and (not equal(capacity_number, gpu_core_number)) and (capacity_number is not None)) else None]),
+            ))
+
+
+def KM144(s: Any, p: Any, out: Any) -> None:
+    """node-totals-against-device"""
+    object_ = s.object
+    device = s.find('Device', get(object_, 'metadata', 'name'), None)
+    if is_type(device, 'map'):
+        capacity = get(object_, 'status', 'capacity')
+        gpu_core = get(capacity, 'koordinator.sh/gpu-core')
+        gpu_core_nanos = quantity(gpu_core)
+        gpu_core_number = whole(gpu_core_nanos)
+        if equal(mod(gpu_core_number, 100), 0):
+            spec = get(device, 'spec')
+            devices = get(spec, 'devices')
+            value = [d for d in items(devices) if (equal(get(d, 'type'), 'gpu') and equal(get(d, 'health'), True))]
+            value_ = size(value)
+            value__ = mul(100, value_)
+            if (not equal(gpu_core_number, value__)):
+                reads_1 = [*[gpu_core], *[*[devices], *[because_ for d_at, d in located((*('found', ('Device', get(object_, 'metadata', 'name'), None)), 'spec', 'devices'), devices) for because_ in [*[get(d, 'type')], *[get(d, 'health')]]]]]
+                out((
+                    (*('object',), 'status', 'capacity', 'koordinator.sh/gpu-core'),
+                    False,
+                    say('gpu-core is ', text(gpu_core_number), ', and the Device of the node shows ', text(value_), ' healthy GPUs'),
+                    say(text(value__)),
+                    gpu_core,
+                    [((*('found', ('Device', get(object_, 'metadata', 'name'), None)), 'spec', 'devices'), 'the devices of the node')],
+                    None,
+                    [*[device], *[gpu_core], *reads_1],
+                ))
+
+
+def KM044(s: Any, p: Any, out: Any) -> None:
+    """node-sgpu-above-sixteen"""
+    object_ = s.object
+    for parent_at, parent in located(('self',), ('capacity', 'allocatable')):
+        status = get(object_, 'status')
+        if (equal(parent, 'capacity') or (not (get(status, 'capacity', 'metax-tech.com/sgpu') is not None))):
+            status_ = get(status, parent)
+            gpu_shared_number = whole(quantity(get(status_, 'koordinator.sh/gpu.shared')))
+            gpu_core_number = whole(quantity(get(status_, 'koordinator.sh/gpu-core')))
+            gpu_core_number_ = (gpu_core_number if (gpu_core_number is not None) else (gpu_shared_number if (gpu_shared_number is not None) else whole(quantity(get(status_, 'koordinator.sh/gpu-memory-ratio')))))
+            if le(100, gpu_core_number_):
+                sgpu = get(status_, 'metax-tech.com/sgpu')
+                value = div(gpu_core_number_, 100)
+                value_ = mul(value, 16)
+                if lt(value_, whole(quantity(sgpu))):
+                    reads_1 = ([get(status_, 'koordinator.sh/gpu-core')] if (gpu_core_number is not None) else [*[get(status_, 'koordinator.sh/gpu-core')], *([get(status_, 'koordinator.sh/gpu.shared')] if (gpu_shared_number is not None) else [*[get(status_, 'koordinator.sh/gpu.shared')], *[get(status_, 'koordinator.sh/gpu-memory-ratio')]])])
+                    out((
+                        (*('object',), 'status', parent, 'metax-tech.com/sgpu'),
+                        False,
+                        say('the node offers ', text(sgpu), ' sGPUs with ', text(value), ' cards'),
+                        say('at most ', text(value_), ', 16 for each card'),
+                        sgpu,
+                        [],
+                        (say('set it to ', text(value_)), False, (('set', (*('object',), 'status', parent, 'metax-tech.com/sgpu'), value_), )),
+                        [*reason(s, [[parent] if equal(parent, 'capacity') else None, [get(status, 'capacity', 'metax-tech.com/sgpu')] if (not (get(status, 'capacity', 'metax-tech.com/sgpu') is not None)) else None]), *[*reads_1, *[*[sgpu], *reads_1]]],
+                    ))
+
+
+def KM045(s: Any, p: Any, out: Any) -> None:
+    """metax-node-with-koordinator-gpu"""
+    object_ = s.object
+    status = get(object_, 'status')
+    capacity = get(status, 'capacity')
+    if (equal(get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor'), 'metax') or (get(capacity, 'metax-tech.com/sgpu') is not None) or (get(status, 'allocatable', 'metax-tech.com/sgpu') is not None)):
+        for parent_at, parent in located(('self',), ('capacity', 'allocatable')):
+            if (equal(parent, 'capacity') or (not (get(capacity, 'koordinator.sh/gpu') is not None))):
+                status_ = get(status, parent)
+                gpu = get(status_, 'koordinator.sh/gpu')
+                if lt(0, quantity(gpu)):
+                    out((
+                        (*('object',), 'status', parent, 'koordinator.sh/gpu'),
+                        True,
+                        'koordinator.sh/gpu is not offered on MetaX nodes',
+                        'gpu.shared, gpu-core, gpu-memory and gpu-memory-ratio without koordinator.sh/gpu',
+                        gpu,
+                        [],
+                        None,
+                        [*reason(s, [[get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor')] if equal(get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor'), 'metax') else None, [get(capacity, 'metax-tech.com/sgpu')] if (get(capacity, 'metax-tech.com/sgpu') is not None) else None, [get(status, 'allocatable', 'metax-tech.com/sgpu')] if (get(status, 'allocatable', 'metax-tech.com/sgpu') is not None) else None]), *[*reason(s, [[parent] if equal(parent, 'capacity') else None, [get(capacity, 'koordinator.sh/gpu')] if (not (get(capacity, 'koordinator.sh/gpu') is not None)) else None]), *[gpu]]],
+                    ))
+
+
+def KM047(s: Any, p: Any, out: Any) -> None:
+    """metax-config-keys"""
+    object_ = s.object
+    data = get(object_, 'data')
+    if is_type(data, 'map'):
+        if (not (get(data, 'version') is not None)):
+            out((
+                (*('object',), 'data'),
+                False,
+                'version is missing',
+                'version is given',
+                data,
+                [],
+                None,
+                [*[data], *[get(data, 'version')]],
+            ))
+    data = get(object_, 'data')
+    if is_type(data, 'map'):
+        if (not (get(data, 'cluster-config') is not None)):
+            out((
+                (*('object',), 'data'),
+                False,
+                'cluster-config is missing',
+                'cluster-config is given',
+                data,
+                [],
+                None,
+                [*[data], *[get(data, 'cluster-config')]],
+            ))
+    data = get(object_, 'data')
+    if is_type(data, 'map'):
+        if (not (get(data, 'nodes-config') is not None)):
+            out((
+                (*('object',), 'data'),
+                False,
+                'nodes-config is missing',
+                'nodes-config is given',
+                data,
+                [],
+                None,
+                [*[data], *[get(data, 'nodes-config')]],
+            ))
+
+
+def KM147(s: Any, p: Any, out: Any) -> None:
+    """metax-config-version"""
+    object_ = s.object
+    data = get(object_, 'data')
+    version_ = get(data, 'version')
+    if is_type(version_, 'text'):
+        if (not equal(trim(version_), 'v1')):
+            out((
+                (*('object',), 'data', 'version'),
+                False,
+                say('version is ', text(version_)),
+                'v1, the only version there is',
+                version_,
+                [],
+                ('write v1', False, (('set', (*('object',), 'data', 'version'), 'v1'), )),
+                [*[version_], *[version_]],
+            ))
+
+
+def KM049(s: Any, p: Any, out: Any) -> None:
+    """metax-config-unreadable"""
+    object_ = s.object
+    for k_at, k in located(('self',), ('cluster-config', 'nodes-config')):
+        data = get(object_, 'data')
+        data_ = get(data, k)
+        if is_type(data_, 'text'):
+            value = equal(k, 'cluster-config')
+            data__ = s.parsed(data_, 'yaml')
+            if (not (is_type(data__, 'map') if value else (is_type(data__, 'list') or member(trim(data_), ('', '[]', 'null'))))):
+                out((
+                    (*('object',), 'data', k),
+                    False,
+                    say(text(k), ' does not hold ', ('a YAML mapping with a mode' if value else 'a YAML list of nodes')),
+                    say(('a mapping such as mode: native' if value else 'a list of entries with nodeName and mode')),
+                    data_,
+                    [],
+                    None,
+                    [*[data_], *([data_] if value else [*[data_], *[data_]])],
+                ))
+
+
+def KM149(s: Any, p: Any, out: Any) -> None:
+    """metax-config-mode"""
+    object_ = s.object
+    data = get(object_, 'data')
+    for entry_at, entry in [*located((*('object',), 'data', 'nodes-config'), s.parsed(get(data, 'nodes-config'), 'yaml')), *[((*('object',), 'data', 'cluster-config'), s.parsed(get(data, 'cluster-config'), 'yaml')) for c_at, c in located(('self',), (0,))]]:
+        mode = get(entry, 'mode')
+        if (mode is not None):
+            if (not member(mode, ('native', 'sgpu', 'shared', 'vgpu'))):
+                value = nearest(mode, ('native', 'sgpu', 'shared', 'vgpu'))
+                out((
+                    (*entry_at, 'mode'),
+                    False,
+                    say('mode is ', text(mode), ', which is none of the values it can have'),
+                    say('one of ', text(('native', 'sgpu', 'shared', 'vgpu'))),
+                    mode,
+                    [],
+                    (say('write mode as ', text(value)), False, (('set', (*entry_at, 'mode'), value), )),
+                    [*[mode], *[mode]],
+                ))
+
+
+def KM150(s: Any, p: Any, out: Any) -> None:
+    """metax-config-node-without-name"""
+    object_ = s.object
+    for entry_at, entry in located((*('object',), 'data', 'nodes-config'), s.parsed(get(object_, 'data', 'nodes-config'), 'yaml')):
+        if (not (get(entry, 'nodeName') is not None)):
+            out((
+                entry_at,
+                False,
+                'nodeName is missing',
+                'nodeName is given',
+                entry,
+                [],
+                None,
+                [get(entry, 'nodeName')],
+            ))
+    for entry_at, entry in located((*('object',), 'data', 'nodes-config'), s.parsed(get(object_, 'data', 'nodes-config'), 'yaml')):
+        if (not (get(entry, 'mode') is not None)):
+            out((
+                entry_at,
+                False,
+                'mode is missing',
+                'mode is given',
+                entry,
+                [],
+                None,
+                [get(entry, 'mode')],
+            ))
+
+
+def KM151(s: Any, p: Any, out: Any) -> None:
+    """metax-config-node-twice"""
+    object_ = s.object
+    nodes_config = get(object_, 'data', 'nodes-config')
+    nodes_config_ = s.parsed(nodes_config, 'yaml')
+    for entry_at, entry in located((*('object',), 'data', 'nodes-config'), nodes_config_):
+        nodeName = get(entry, 'nodeName')
+        if (nodeName is not None):
+            if any((lt(integer(other_at[-1]), integer(entry_at[-1])) and equal(get(other, 'nodeName'), nodeName)) for other_at, other in located((*('object',), 'data', 'nodes-config'), nodes_config_)):
+                out((
+                    (*entry_at, 'nodeName'),
+                    False,
+                    say('node ', text(nodeName), ' has an entry already'),
+                    'one entry for each node',
+                    nodeName,
+                    [],
+                    None,
+                    [*[nodeName], *[*[nodes_config], *[because_ for other_at, other in located((*('object',), 'data', 'nodes-config'), nodes_config_) if (lt(integer(other_at[-1]), integer(entry_at[-1])) and equal(get(other, 'nodeName'), nodeName)) for because_ in [*[get(other, 'nodeName')], *[nodeName]]]]],
+                ))
+
+
+def KM050(s: Any, p: Any, out: Any) -> None:
+    """no-node-in-sgpu-mode"""
+    pod_ = s.pod
+    spec = get(pod_, 'spec')
+    for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+        for config_at, config in s.located_all('ConfigMap', 'metax-device-config'):
+            data = get(config, 'data')
+            nodes_config = s.parsed(get(data, 'nodes-config'), 'yaml')
+            cluster_config = s.parsed(get(data, 'cluster-config'), 'yaml')
+            if (is_type(cluster_config, 'map') or is_type(nodes_config, 'list')):
+                if (not equal(get(cluster_config, 'mode'), 'sgpu')):
+                    if (not any(equal(get(entry, 'mode'), 'sgpu') for entry in items(nodes_config))):
+                        resources = get(who, 'resources')
+                        sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
+                        sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
+                        has_sgpu = (sgpu_ is not None)
+                        sgpu__ = (sgpu_ if has_sgpu else sgpu)
+                        out((
+                            ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                            False,
+                            'the Pod asks for an sGPU, and metax-device-config puts no node in sgpu mode',
+                            'a node with mode sgpu in nodes-config, or mode sgpu in cluster-config',
+                            sgpu__,
+                            [((*config_at, 'data'), 'no node is in sgpu mode here')],
+                            None,
+                            [*reason(s, [[get(data, 'cluster-config')] if is_type(cluster_config, 'map') else None, [get(data, 'nodes-config')] if is_type(nodes_config, 'list') else None]), *[*[get(cluster_config, 'mode')], *[*[get(data, 'nodes-config')], *[because_ for entry_at, entry in located((*config_at, 'data', 'nodes-config'), nodes_config) for because_ in [get(entry, 'mode')]]]]],
+                        ))
+
+
+def KM051(s: Any, p: Any, out: Any) -> None:
+    """device-plugin-adaption-off"""
+    if s.once(_sgpu_pod_6f575d):
+        for deployment_at, deployment in s.located_all('Deployment', 'koord-scheduler'):
+            for box_at, box in located((*deployment_at, 'spec', 'template', 'spec', 'containers'), get(deployment, 'spec', 'template', 'spec', 'containers')):
+                if matches(get(box, 'image'), '.*koord-scheduler.*'):
+                    args = get(box, 'args')
+                    if (args is not None):
+                        value = [*items(get(box, 'command')), *items(args)]
+                        if (not any(matches(word, '(.*[=,])?DevicePluginAdaption=true(,.*)?') for word in value)):
+                            if (not any((contains(word, '{{') or contains(word, '$(')) for word in value)):
+                                out((
+                                    (*box_at, 'args'),
+                                    True,
+                                    'koord-scheduler runs without the gate DevicePluginAdaption, and sGPU Pods are among the inputs',
+                                    '--feature-gates=DevicePluginAdaption=true',
+                                    args,
+                                    [],
+                                    None,
+                                    [*[*_sgpu_pod_6f575d_because(s, True), *[get(box, 'image')], *[args]], *[*[*[args], *[because_ for word_at, word in [*located((*box_at, 'command'), get(box, 'command')), *located((*box_at, 'args'), args)] for because_ in [word]]], *[*[args], *[because_ for word_at, word in [*located((*box_at, 'command'), get(box, 'command')), *located((*box_at, 'args'), args)] for because_ in [*[word], *[word]]]]]],
+                                ))
+
+
+def KM152(s: Any, p: Any, out: Any) -> None:
+    """device-plugin-adaption-off-in-release"""
+    if s.once(_sgpu_pod_6f575d):
+        for release_at, release in s.located_all('HelmRelease', 'koordinator'):
+            spec = get(release, 'spec')
+            if equal(get(spec, 'chart', 'spec', 'chart'), 'koordinator'):
+                if (not (get(spec, 'valuesFrom') is not None)):
+                    values = get(spec, 'values')
+                    scheduler = get(values, 'scheduler')
+                    featureGates = get(scheduler, 'featureGates')
+                    if (not matches(featureGates, '(.*,)? *DevicePluginAdaption=true *(,.*)?')):
+                        featureGates_ = get(values, 'featureGates')
+                        featureGates__ = contains(featureGates_, 'DevicePluginAdaption')
+                        out((
+                            ((*release_at, 'spec', 'values', 'scheduler', 'featureGates') if (featureGates is not None) else ((*release_at, 'spec', 'values', 'featureGates') if featureGates__ else ((*release_at, 'spec', 'values') if (values is not None) else (*release_at, 'spec')))),
+                            False,
+                            say(('DevicePluginAdaption stands under the top-level featureGates, which are those of koord-manager' if featureGates__ else 'koord-scheduler is released without the gate DevicePluginAdaption'), ', and sGPU Pods are among the inputs'),
+                            'scheduler.featureGates: DevicePluginAdaption=true',
+                            featureGates,
+                            [],
+                            None,
+                            [*[*_sgpu_pod_6f575d_because(s, True), *[get(spec, 'chart', 'spec', 'chart')], *[get(spec, 'valuesFrom')]], *[featureGates]],
+                        ))
+
+
+def KM052(s: Any, p: Any, out: Any) -> None:
+    """gpu-shared-not-synced"""
+    if s.once(_sgpu_pod_6f575d):
+        for release_at, release in s.located_all('HelmRelease', 'koordinator'):
+            spec = get(release, 'spec')
+            if equal(get(spec, 'chart', 'spec', 'chart'), 'koordinator'):
+                if (not (get(spec, 'valuesFrom') is not None)):
+                    values = get(spec, 'values')
+                    featureGates = get(values, 'featureGates')
+                    if (not contains(featureGates, 'DevicePluginAdaption')):
+                        if (not matches(featureGates, '(.*,)? *EnableSyncGPUSharedResource=true *(,.*)?')):
+                            out((
+                                ((*release_at, 'spec', 'values', 'featureGates') if (featureGates is not None) else ((*release_at, 'spec', 'values') if (values is not None) else (*release_at, 'spec'))),
+                                False,
+                                'koord-manager is released without the gate EnableSyncGPUSharedResource, and sGPU Pods are among the inputs',
+                                'featureGates: EnableSyncGPUSharedResource=true',
+                                featureGates,
+                                [],
+                                None,
+                                [*[*_sgpu_pod_6f575d_because(s, True), *[get(spec, 'chart', 'spec', 'chart')], *[get(spec, 'valuesFrom')], *[featureGates]], *[featureGates]],
+                            ))
+
+
+def KM053(s: Any, p: Any, out: Any) -> None:
+    """koordinator-before-metax"""
+    if s.once(_sgpu_pod_6f575d):
+        for deployment_at, deployment in s.located_all('Deployment', 'koord-scheduler'):
+            for box_at, box in located((*deployment_at, 'spec', 'template', 'spec', 'containers'), get(deployment, 'spec', 'template', 'spec', 'containers')):
+                image = get(box, 'image')
+                if matches(image, '(.*/)?koord-scheduler:v?(0|1\\.[0-7])(\\.[0-9]+)?([-+].*)?(@.*)?'):
+                    out((
+                        (*box_at, 'image'),
+                        False,
+                        'this koord-scheduler is older than v1.8.0, and sGPU Pods are among the inputs',
+                        'koord-scheduler v1.8.0 or later',
+                        image,
+                        [],
+                        None,
+                        [*_sgpu_pod_6f575d_because(s, True), *[image]],
+                    ))
+
+
+def KM153(s: Any, p: Any, out: Any) -> None:
+    """koordinator-release-before-metax"""
+    if s.once(_sgpu_pod_6f575d):
+        for release_at, release in s.located_all('HelmRelease', 'koordinator'):
+            spec = get(release, 'spec', 'chart', 'spec')
+            if equal(get(spec, 'chart'), 'koordinator'):
+                version_ = get(spec, 'version')
+                version_version = version(version_)
+                if (version_version is not None):
+                    if lt(version_version, version('1.8.0')):
+                        out((
+                            (*release_at, 'spec', 'chart', 'spec', 'version'),
+                            False,
+                            say('chart ', text(version_), ' of Koordinator is older than 1.8.0, and sGPU Pods are among the inputs'),
+                            '1.8.0 or later',
+                            version_,
+                            [],
+                            None,
+                            [*[*_sgpu_pod_6f575d_because(s, True), *[get(spec, 'chart')]], *[*[version_], *[version_]]],
+                        ))
+
+
+def KM154(s: Any, p: Any, out: Any) -> None:
+    """named-koordinator-before-metax"""
+    pod_ = s.pod
+    if s.once(_sgpu_pod_6f575d):
+        spec = get(pod_, 'spec')
+        for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+            resources = get(who, 'resources')
+            sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
+            sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
+            has_sgpu = (sgpu_ is not None)
+            sgpu__ = (sgpu_ if has_sgpu else sgpu)
+            out((
+                ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                True,
+                'the configuration names a Koordinator older than 1.8.0, which knows no MetaX cards',
+                'Koordinator 1.8.0 or later',
+                sgpu__,
+                [],
+                None,
+                _sgpu_pod_6f575d_because(s, True),
+            ))
+
+
+def KM025(s: Any, p: Any, out: Any) -> None:
+    """not-koord-scheduler"""
+    pod_ = s.pod
+    template_ = s.template
+    object_ = s.object
+    if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+        spec = get(pod_, 'spec')
+        schedulerName = get(spec, 'schedulerName')
+        schedulerName_ = (schedulerName if (schedulerName is not None) else get(template_, 'scheduler'))
+        if (not ((s.pod_sum('metax-tech.com/vcore') is not None) or (s.pod_sum('metax-tech.com/vmemory') is not None) or equal(schedulerName_, 'hami-scheduler'))):
+            if (not contains(schedulerName_, 'koord')):
+                if (not equal(get(object_, 'kind'), 'Reservation')):
+                    for who_at, who in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
+                        resources = get(who, 'resources')
+                        requests = get(resources, 'requests')
+                        limits = get(resources, 'limits')
+                        gpu_shared = get(limits, 'koordinator.sh/gpu.shared')
+                        gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
+                        gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
+                        gpu_core = get(limits, 'koordinator.sh/gpu-core')
+                        gpu = get(limits, 'koordinator.sh/gpu')
+                        has_schedulerName = (schedulerName_ is not None)
+                        gpu_shared_ = (gpu_shared if (gpu_shared is not None) else get(requests, 'koordinator.sh/gpu.shared'))
+                        gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
+                        gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
+                        gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
+                        out((
+                            (((*('pod',), 'spec', 'schedulerName') if (schedulerName is not None) else (*('template',), 'scheduler')) if has_schedulerName else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if (gpu_shared_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if (gpu_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))))),
+                            False,
+                            say(('this scheduler does not know' if has_schedulerName else 'no schedulerName, and the default scheduler does not know'), " Koordinator's GPU keys"),
+                            'schedulerName: koord-scheduler, or a ClusterColocationProfile that sets it',
+                            schedulerName,
+                            [],
+                            None,
+                            [*reason(s, [pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None) else None]), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]]), *[get(object_, 'kind')]],
+                        ))
+
+
+def KM029(s: Any, p: Any, out: Any) -> None:
+    """device-hint-broken"""
+    pod_ = s.pod
+    if s.once(_asks_devices_a0f651):
+        for k_at, k in located(('self',), ('scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+            annotations = get(pod_, 'metadata', 'annotations')
+            annotations_ = get(annotations, k)
+            if is_type(annotations_, 'text'):
+                if (not equal(trim(annotations_), 'null')):
+                    value = equal(k, 'scheduling.koordinator.sh/device-allocate-hint')
+                    annotations__ = s.parsed(annotations_, 'json')
+                    if ((not is_type(annotations__, 'map')) or (value and any(((not is_type(hint, 'map')) or ((get(hint, 'selector') is not None) and ((not is_type(get(hint, 'selector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or ((get(hint, 'vfSelector') is not None) and ((not is_type(get(hint, 'vfSelector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for hint in items(annotations__)))):
+                        out((
+                            (*('pod',), 'metadata', 'annotations', k),
+                            False,
+                            say(text(k), ' does not hold the JSON map that koord-scheduler reads there'),
+                            say(('a JSON map of device type to a map with selector, allocateStrategy, requiredTopologyScope' if value else ('a JSON map with deviceTypes and requiredScope' if equal(k, 'scheduling.koordinator.sh/device-joint-allocate') else 'a JSON map with allocatePolicy and ringBusBandwidth'))),
+                            annotations_,
+                            [],
+                            None,
+                            [*_asks_devices_a0f651_because(s, True), *[*[annotations_], *[annotations_], *reason(s, [[annotations_] if (not is_type(annotations__, 'map')) else None, [*[k], *[*[annotations_], *[because_ for hint_at, hint in located((*('pod',), 'metadata', 'annotations', k), annotations__) if ((not is_type(hint, 'map')) or ((get(hint, 'selector') is not None) and ((not is_type(get(hint, 'selector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or ((get(hint, 'vfSelector') is not None) and ((not is_type(get(hint, 'vfSelector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for because_ in reason(s, [[hint] if (not is_type(hint, 'map')) else None, [*[get(hint, 'selector')], *reason(s, [[get(hint, 'selector')] if (not is_type(get(hint, 'selector'), 'map')) else None, [*[get(hint, 'selector', 'matchExpressions')], *[because_ for e_at, e in located((*hint_at, 'selector', 'matchExpressions'), get(hint, 'selector', 'matchExpressions')) if ((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for because_ in reason(s, [[get(e, 'operator')] if (not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) else None, [*[get(e, 'operator')], *[get(e, 'values')]] if (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values'))))) else None])]] if any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))) else None])] if ((get(hint, 'selector') is not None) and ((not is_type(get(hint, 'selector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) else None, [*[get(hint, 'vfSelector')], *reason(s, [[get(hint, 'vfSelector')] if (not is_type(get(hint, 'vfSelector'), 'map')) else None, [*[get(hint, 'vfSelector', 'matchExpressions')], *[because_ for e_at, e in located((*hint_at, 'vfSelector', 'matchExpressions'), get(hint, 'vfSelector', 'matchExpressions')) if ((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for because_ in reason(s, [[get(e, 'operator')] if (not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) else None, [*[get(e, 'operator')], *[get(e, 'values')]] if (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values'))))) else None])]] if any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions'))) else None])] if ((get(hint, 'vfSelector') is not None) and ((not is_type(get(hint, 'vfSelector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions'))))) else None])]]] if (value and any(((not is_type(hint, 'map')) or ((get(hint, 'selector') is not None) and ((not is_type(get(hint, 'selector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or ((get(hint, 'vfSelector') is not None) and ((not is_type(get(hint, 'vfSelector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for hint in items(annotations__))) else None])]],
+                        ))
+
+
+def KM129(s: Any, p: Any, out: Any) -> None:
+    """device-hint-unread"""
+    pod_ = s.pod
+    if (not s.once(_asks_devices_a0f651)):
+        for k_at, k in located(('self',), ('scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+            annotations = get(pod_, 'metadata', 'annotations')
+            annotations_ = get(annotations, k)
+            if is_type(annotations_, 'text'):
+                if (not equal(trim(annotations_), 'null')):
+                    annotations__ = s.parsed(annotations_, 'json')
+                    if ((not is_type(annotations__, 'map')) or (equal(k, 'scheduling.koordinator.sh/device-allocate-hint') and any(((not is_type(hint, 'map')) or ((get(hint, 'selector') is not None) and ((not is_type(get(hint, 'selector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or ((get(hint, 'vfSelector') is not None) and ((not is_type(get(hint, 'vfSelector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for hint in items(annotations__)))):
+                        out((
+                            (*('pod',), 'metadata', 'annotations', k),
+                            False,
+                            say(text(k), ' does not hold the JSON map that koord-scheduler would read there'),
+                            'a JSON map, or no annotation, since the Pod asks for no devices',
+                            annotations_,
+                            [],
+                            None,
+                            [*_asks_devices_a0f651_because(s, False), *[*[annotations_], *[annotations_], *reason(s, [[annotations_] if (not is_type(annotations__, 'map')) else None, [*[k], *[*[annotations_], *[because_ for hint_at, hint in located((*('pod',), 'metadata', 'annotations', k), annotations__) if ((not is_type(hint, 'map')) or ((get(hint, 'selector') is not None) and ((not is_type(get(hint, 'selector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or ((get(hint, 'vfSelector') is not None) and ((not is_type(get(hint, 'vfSelector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for because_ in reason(s, [[hint] if (not is_type(hint, 'map')) else None, [*[get(hint, 'selector')], *reason(s, [[get(hint, 'selector')] if (not is_type(get(hint, 'selector'), 'map')) else None, [*[get(hint, 'selector', 'matchExpressions')], *[because_ for e_at, e in located((*hint_at, 'selector', 'matchExpressions'), get(hint, 'selector', 'matchExpressions')) if ((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for because_ in reason(s, [[get(e, 'operator')] if (not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) else None, [*[get(e, 'operator')], *[get(e, 'values')]] if (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values'))))) else None])]] if any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))) else None])] if ((get(hint, 'selector') is not None) and ((not is_type(get(hint, 'selector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) else None, [*[get(hint, 'vfSelector')], *reason(s, [[get(hint, 'vfSelector')] if (not is_type(get(hint, 'vfSelector'), 'map')) else None, [*[get(hint, 'vfSelector', 'matchExpressions')], *[because_ for e_at, e in located((*hint_at, 'vfSelector', 'matchExpressions'), get(hint, 'vfSelector', 'matchExpressions')) if ((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for because_ in reason(s, [[get(e, 'operator')] if (not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) else None, [*[get(e, 'operator')], *[get(e, 'values')]] if (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values'))))) else None])]] if any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions'))) else None])] if ((get(hint, 'vfSelector') is not None) and ((not is_type(get(hint, 'vfSelector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions'))))) else None])]]] if (equal(k, 'scheduling.koordinator.sh/device-allocate-hint') and any(((not is_type(hint, 'map')) or ((get(hint, 'selector') is not None) and ((not is_type(get(hint, 'selector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or ((get(hint, 'vfSelector') is not None) and ((not is_type(get(hint, 'vfSelector'), 'map')) or any(((not member(get(e, 'operator'), ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(member(get(e, 'operator'), ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for hint in items(annotations__))) else None])]],
+                        ))
+
+
+def KM030(s: Any, p: Any, out: Any) -> None:
+    """device-hint-strategy"""
+    pod_ = s.pod
+    for hint_at, hint in located((*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), s.parsed(get(pod_, 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), 'json')):
+        allocateStrategy = get(hint, 'allocateStrategy')
+        if (allocateStrategy is not None):
+            if (not member(allocateStrategy, ('ApplyForAll', 'RequestsAsCount', ''))):
+                value = nearest(allocateStrategy, ('ApplyForAll', 'RequestsAsCount', ''))
+                out((
+                    (*hint_at, 'allocateStrategy'),
+                    False,
+                    say('allocateStrategy is ', text(allocateStrategy), ', which is none of the values it can have'),
+                    say('one of ', text(('ApplyForAll', 'RequestsAsCount', ''))),
+                    allocateStrategy,
+                    [],
+                    (say('write allocateStrategy as ', text(value)), False, (('set', (*hint_at, 'allocateStrategy'), value), )),
+                    [*[allocateStrategy], *[allocateStrategy]],
+                ))
+
+
+def KM130(s: Any, p: Any, out: Any) -> None:
+    """device-hint-scope"""
+    pod_ = s.pod
+    for hint_at, hint in located((*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), s.parsed(get(pod_, 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), 'json')):
+        requiredTopologyScope = get(hint, 'requiredTopologyScope')
+        if (requiredTopologyScope is not None):
+            if (not member(requiredTopologyScope, ('Device', 'PCIe', 'NUMANode', 'Node', ''))):
+                value = nearest(requiredTopologyScope, ('Device', 'PCIe', 'NUMANode', 'Node', ''))
+                out((
+                    (*hint_at, 'requiredTopologyScope'),
+                    False,
+                    say('requiredTopologyScope is ', text(requiredTopologyScope), ', which is none of the values it can have'),
+                    say('one of ', text(('Device', 'PCIe', 'NUMANode', 'Node', ''))),
+                    requiredTopologyScope,
+                    [],
+                    (say('write requiredTopologyScope as ', text(value)), False, (('set', (*hint_at, 'requiredTopologyScope'), value), )),
+                    [*[requiredTopologyScope], *[requiredTopologyScope]],
+                ))
+
+
+def KM131(s: Any, p: Any, out: Any) -> None:
+    """device-hint-exclusive"""
+    pod_ = s.pod
+    for hint_at, hint in located((*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), s.parsed(get(pod_, 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), 'json')):
+        exclusivePolicy = get(hint, 'exclusivePolicy')
+        if (exclusivePolicy is not None):
+            if (not member(exclusivePolicy, ('DeviceLevel', 'PCIeLevel', ''))):
+                value = nearest(exclusivePolicy, ('DeviceLevel', 'PCIeLevel', ''))
+                out((
+                    (*hint_at, 'exclusivePolicy'),
+                    False,
+                    say('exclusivePolicy is ', text(exclusivePolicy), ', which is none of the values it can have'),
+                    say('one of ', text(('DeviceLevel', 'PCIeLevel', ''))),
+                    exclusivePolicy,
+                    [],
+                    (say('write exclusivePolicy as ', text(value)), False, (('set', (*hint_at, 'exclusivePolicy'), value), )),
+                    [*[exclusivePolicy], *[exclusivePolicy]],
+                ))
+
+
+def KM132(s: Any, p: Any, out: Any) -> None:
+    """joint-allocate-scope"""
+    pod_ = s.pod
+    device_joint_allocate = s.parsed(get(pod_, 'metadata', 'annotations', 'scheduling.koordinator.sh/device-joint-allocate'), 'json')
+    requiredScope = get(device_joint_allocate, 'requiredScope')
+    if (requiredScope is not None):
+        if (not member(requiredScope, ('SamePCIe', ''))):
+            value = nearest(requiredScope, ('SamePCIe', ''))
+            out((
+                (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-joint-allocate'), 'requiredScope'),
+                False,
+                say('requiredScope is ', text(requiredScope), ', which is none of the values it can have'),
+                say('one of ', text(('SamePCIe', ''))),
+                requiredScope,
+                [],
+                (say('write requiredScope as ', text(value)), False, (('set', (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-joint-allocate'), 'requiredScope'), value), )),
+                [*[requiredScope], *[requiredScope]],
+            ))
+
+
+def KM136(s: Any, p: Any, out: Any) -> None:
+    """partition-spec-policy"""
+    pod_ = s.pod
+    gpu_partition_spec = s.parsed(get(pod_, 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partition-spec'), 'json')
+    allocatePolicy = get(gpu_partition_spec, 'allocatePolicy')
+    if (allocatePolicy is not None):
+        if (not member(allocatePolicy, ('Restricted', 'BestEffort', ''))):
+            value = nearest(allocatePolicy, ('Restricted', 'BestEffort', ''))
+            out((
+                (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partition-spec'), 'allocatePolicy'),
+                False,
+                say('allocatePolicy is ', text(allocatePolicy), ', which is none of the values it can have'),
+                say('one of ', text(('Restricted', 'BestEffort', ''))),
+                allocatePolicy,
+                [],
+                (say('write allocatePolicy as ', text(value)), False, (('set', (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partition-spec'), 'allocatePolicy'), value), )),
+                [*[allocatePolicy], *[allocatePolicy]],
+            ))
+
+
+def KM031(s: Any, p: Any, out: Any) -> None:
+    """shares-of-cards-with-scope"""
+    pod_ = s.pod
+    gpu = get(s.parsed(get(pod_, 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), 'json'), 'gpu')
+    requiredTopologyScope = get(gpu, 'requiredTopologyScope')
+    if is_type(requiredTopologyScope, 'text'):
+        if (not equal(requiredTopologyScope, '')):
+            if s.once(_accepted_1b9a7f):
+                pod_gpu_shared = s.pod_sum('koordinator.sh/gpu.shared')
+                pod_gpu_memory_ratio = s.pod_sum('koordinator.sh/gpu-memory-ratio')
+                pod_gpu_memory = s.pod_sum('koordinator.sh/gpu-memory')
+                pod_gpu_shared_number = whole(pod_gpu_shared)
+                value = equal(requiredTopologyScope, 'Device')
+                if ((value and (((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (pod_gpu_memory is not None) or (pod_gpu_memory_ratio is not None)) or (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu'))))) or (lt(1, pod_gpu_shared_number) and (lt(0, whole(pod_gpu_memory)) or lt(whole(pod_gpu_memory_ratio), mul(100, pod_gpu_shared_number))))):
+                    out((
+                        (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-allocate-hint'), 'gpu', 'requiredTopologyScope'),
+                        False,
+                        say(('no card satisfies the scope Device: the topology ends at PCIe' if value else 'parts of several cards cannot be had within a topology scope')),
+                        say(('PCIe, NUMANode or Node' if value else 'whole cards (gpu-memory-ratio of 100 for each), or no requiredTopologyScope')),
+                        requiredTopologyScope,
+                        [],
+                        None,
+                        [*[*[requiredTopologyScope], *[requiredTopologyScope], *_accepted_1b9a7f_because(s, True)], *reason(s, [[*[requiredTopologyScope], *reason(s, [reason(s, [pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu.shared') if (pod_gpu_shared is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if (pod_gpu_memory is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (pod_gpu_memory_ratio is not None) else None]) if ((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (pod_gpu_memory is not None) or (pod_gpu_memory_ratio is not None)) else None, reason(s, [pod_reads(pod_, 'nvidia.com/gpu') if lt(0, s.pod_sum('nvidia.com/gpu')) else None, pod_reads(pod_, 'amd.com/gpu') if lt(0, s.pod_sum('amd.com/gpu')) else None, pod_reads(pod_, 'dcu.com/gpu') if lt(0, s.pod_sum('dcu.com/gpu')) else None]) if (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu'))) else None])] if (value and (((s.pod_sum('koordinator.sh/gpu') is not None) or (pod_gpu_shared is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (pod_gpu_memory is not None) or (pod_gpu_memory_ratio is not None)) or (lt(0, s.pod_sum('nvidia.com/gpu')) or lt(0, s.pod_sum('amd.com/gpu')) or lt(0, s.pod_sum('dcu.com/gpu'))))) else None, [*pod_reads(pod_, 'koordinator.sh/gpu.shared'), *reason(s, [pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(pod_gpu_memory)) else None, [*pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')] if lt(whole(pod_gpu_memory_ratio), mul(100, pod_gpu_shared_number)) else None])] if (lt(1, pod_gpu_shared_number) and (lt(0, whole(pod_gpu_memory)) or lt(whole(pod_gpu_memory_ratio), mul(100, pod_gpu_shared_number)))) else None])],
+                    ))
+
+
+def KM056(s: Any, p: Any, out: Any) -> None:
+    """hami-keys-beside-koordinator"""
+    self_ = s.value
+    pod_ = s.pod
+    if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+        for k_at, k in located(('self',), ('metax-tech.com/vcore', 'metax-tech.com/vmemory')):
+            resources = get(self_, 'resources')
+            requests = get(resources, 'requests', k)
+            limits = get(resources, 'limits', k)
+            has_limits = (limits is not None)
+            limits_ = (limits if has_limits else requests)
+            if (limits_ is not None):
+                out((
+                    ((*('self',), 'resources', 'limits', k) if has_limits else (*('self',), 'resources', 'requests', k)),
+                    True,
+                    say(text(k), " is a key of HAMi, and the Pod asks for its share with Koordinator's keys"),
+                    "koordinator.sh/gpu-core and koordinator.sh/gpu-memory, or HAMi's keys under hami-scheduler",
+                    limits_,
+                    [],
+                    None,
+                    [*reason(s, [pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None) else None]), *([limits] if has_limits else [*[limits], *[requests]])],
+                ))
+
+
+def KM059(s: Any, p: Any, out: Any) -> None:
+    """quota-of-extended-resource"""
+    object_ = s.object
+    for amount_at, amount in located((*('object',), 'spec', 'hard'), get(object_, 'spec', 'hard')):
+        if matches(amount_at[-1], '(limits\\.)?(koordinator\\.sh|metax-tech\\.com)/.*'):
+            amount_ = starts(amount_at[-1], 'limits.')
+            amount__ = get(split(amount_at[-1], 'limits.'), 1)
+            amount___ = (amount__ if amount_ else amount_at[-1])
+            out((
+                amount_at,
+                True,
+                say('a quota counts extended resources only under requests., so ', text(amount_at[-1]), ' limits nothing'),
+                say('requests.', text(amount___)),
+                amount_at[-1],
+                [],
+                (say('rename it to requests.', text(amount___)), False, (('rename', amount_at, append('requests.', amount___)), )),
+                [],
+            ))
+
+
+def KM060(s: Any, p: Any, out: Any) -> None:
+    """elastic-quota-min"""
+    object_ = s.object
+    spec = get(object_, 'spec')
+    for amount_at, amount in located((*('object',), 'spec', 'min'), get(spec, 'min')):
+        max = get(spec, 'max')
+        max_at_key = get(max, amount_at[-1])
+        if lt(quantity(max_at_key), quantity(amount)):
+            out((
+                amount_at,
+                False,
+                say('min of ', text(amount_at[-1]), ' is ', text(amount), ', above its max of ', text(max_at_key)),
+                say('at most ', text(max_at_key)),
+                amount,
+                [((*('object',), 'spec', 'max', amount_at[-1]), 'max is declared here')],
+                None,
+                [*[amount], *[max_at_key]],
+            ))
+
+
+def KM160(s: Any, p: Any, out: Any) -> None:
+    """elastic-quota-min-without-max"""
+    object_ = s.object
+    spec = get(object_, 'spec')
+    max = get(spec, 'max')
+    if is_type(max, 'map'):
+        for amount_at, amount in located((*('object',), 'spec', 'min'), get(spec, 'min')):
+            if (not (get(max, amount_at[-1]) is not None)):
+                out((
+                    amount_at,
+                    True,
+                    say(text(amount_at[-1]), ' has a min and no max'),
+                    'the same key under max',
+                    amount,
+                    [],
+                    None,
+                    [*[max], *[get(max, amount_at[-1])]],
+                ))
+
+
+def KM062(s: Any, p: Any, out: Any) -> None:
+    """isolation-provider-on-metax"""
+    pod_ = s.pod
+    labels = get(pod_, 'metadata', 'labels')
+    gpu_isolation_provider = get(labels, 'koordinator.sh/gpu-isolation-provider')
+    if is_type(gpu_isolation_provider, 'text'):
+        value = lt(0, whole(s.pod_sum('metax-tech.com/sgpu')))
+        value_ = (not equal(gpu_isolation_provider, 'HAMi-core'))
+        if (value or value_):
+            out((
+                (*('pod',), 'metadata', 'labels', 'koordinator.sh/gpu-isolation-provider'),
+                False,
+                say(('HAMi-core is the only isolation provider there is' if value_ else 'HAMi-core isolates shares of NVIDIA cards only')),
+                say(('no such label; MetaX sGPU isolates by itself' if value else 'HAMi-core')),
+                gpu_isolation_provider,
+                [],
+                None,
+                [*[gpu_isolation_provider], *reason(s, [pod_reads(pod_, 'metax-tech.com/sgpu') if value else None, [gpu_isolation_provider] if value_ else None])],
+            ))

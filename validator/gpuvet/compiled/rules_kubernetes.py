@@ -4,8 +4,8 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    equal, get, integer, is_type, le, located, lower, lt, matches, member, nearest, quantity, repaired, say, size,
-    split, starts, text, whole,
+    equal, get, integer, is_type, le, located, lower, lt, matches, member, nearest, quantity, reason, repaired, say,
+    size, split, starts, text, whole,
 )
 
 
@@ -292,7 +292,7 @@ def K8S041(s: Any, p: Any, out: Any) -> None:
                     amount,
                     [],
                     (say('write ', text(amount_)), False, (('set', amount_at, amount_), )),
-                    ([*[amount], *[amount]] if ((amount is not None) and (not (whole(amount_nanos) is not None))) else [amount]),
+                    reason(s, [[*[amount], *[amount]] if ((amount is not None) and (not (whole(amount_nanos) is not None))) else None, [amount] if lt(amount_nanos, 0) else None]),
                 ))
 
 
@@ -324,7 +324,7 @@ def K8S012(s: Any, p: Any, out: Any) -> None:
                         name,
                         [],
                         (say('write ', text(name_)), False, (('set', (*('object',), 'metadata', 'name'), (name_ if (value_ and value__) else None)), )),
-                        [*[*[name], *[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
+                        [*[*[name], *[name], *[name]], *reason(s, [[*[name], *[pattern]] if (not matches(name, pattern)) else None, [*[name], *[most]] if lt(most_number, value) else None])],
                     ))
 
 
@@ -356,7 +356,7 @@ def K8S013(s: Any, p: Any, out: Any) -> None:
                         name,
                         [],
                         (say('write ', text(name_)), False, (('set', (*('object',), 'metadata', 'name'), (name_ if (value_ and value__) else None)), )),
-                        [*[*[name], *[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
+                        [*[*[name], *[name], *[name]], *reason(s, [[*[name], *[pattern]] if (not matches(name, pattern)) else None, [*[name], *[most]] if lt(most_number, value) else None])],
                     ))
 
 
@@ -388,7 +388,7 @@ def K8S019(s: Any, p: Any, out: Any) -> None:
                         name,
                         [],
                         (say('write ', text(name_)), False, (('set', (*('object',), 'metadata', 'name'), (name_ if (value_ and value__) else None)), )),
-                        [*[*[name], *[name], *[name]], *([*[name], *[pattern]] if (not matches(name, pattern)) else [*[name], *[most]])],
+                        [*[*[name], *[name], *[name]], *reason(s, [[*[name], *[pattern]] if (not matches(name, pattern)) else None, [*[name], *[most]] if lt(most_number, value) else None])],
                     ))
 
 
@@ -553,7 +553,7 @@ def K8S023(s: Any, p: Any, out: Any) -> None:
                 values,
                 [],
                 None,
-                ([*[values], *[values]] if value____ else [*[operator], *[values]]),
+                reason(s, [[*[values], *[values]] if value____ else None, [*[operator], *[values]] if (value_ and value___) else None, [*[operator], *[values]] if (value__ and lt(0, value)) else None, [*[operator], *[values]] if (member(operator, ('Gt', 'Lt')) and (not equal(value, 1))) else None]),
             ))
 
 

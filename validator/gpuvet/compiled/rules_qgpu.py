@@ -5,7 +5,7 @@ from typing import Any
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
     add, div, equal, flatten, get, integer, is_type, items, largest, le, located, lt, matches, member, mod, mul,
-    nearest, pod_reads, pod_sum, quantity, repaired, say, shown, size, split, text, version, whole,
+    nearest, pod_reads, pod_sum, quantity, reason, repaired, say, shown, size, split, text, version, whole,
 )
 
 
@@ -23,7 +23,7 @@ def _in_bytes_8a7379_because(s: Any, truth: bool) -> Any:
     """in_bytes"""
     self_ = s.value
     reads_1 = ([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')]])
-    return ([*reads_1, *reads_1] if (matches((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')), ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))) else reads_1) if truth else [*reads_1, *reads_1]
+    return reason(s, [[*reads_1, *reads_1] if (matches((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')), ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))) else None, reads_1 if le(1048576, whole(quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))) else None]) if truth else [*reads_1, *reads_1]
 
 
 def _near_dcbe15(s: Any) -> Any:
@@ -55,19 +55,7 @@ def _node_of_qgpu_60ffdb_because(s: Any, truth: bool) -> Any:
     """node_of_qgpu"""
     self_ = s.value
     object_ = s.object
-    return ([get(self_, 'spec', 'template', 'metadata', 'labels')] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(self_, 'spec', 'template', 'metadata', 'labels'))]) else ([get(self_, 'status', 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(self_, 'status', 'capacity')) else [get(self_, 'status', 'allocatable')])) if truth else [*[*[get(self_, 'spec', 'template', 'metadata', 'labels')], *[None]], *[get(self_, 'status', 'capacity')], *[get(self_, 'status', 'allocatable')]]
-
-
-def _cards_ee841a(s: Any) -> Any:
-    """cards"""
-    return [div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory'))), div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core'))), 100)) for n in [n for n in items(s.find_all('Node')) if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))]]
-
-
-def _cards_ee841a_because(s: Any, truth: bool) -> Any:
-    """cards"""
-    reads_1 = [*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')]]]]
-    reads_2 = [*reads_1, *[because_ for n_at, n in [(n_at, n) for n_at, n in s.located_all('Node') if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))] for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
-    return reads_2 if truth else reads_2
+    return reason(s, [[get(self_, 'spec', 'template', 'metadata', 'labels')] if any(member(v_at[-1], ('tke.cloud.tencent.com/qgpu-schedule-policy', 'qgpu-device-enable')) for v_at, v in [*(located((*('self',), 'metadata', 'labels'), get(self_, 'metadata', 'labels')) if equal(get(object_, 'kind'), 'Node') else located(('self',), None)), *located((*('self',), 'spec', 'template', 'spec', 'metadata', 'labels'), get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *located((*('self',), 'spec', 'template', 'metadata', 'labels'), get(self_, 'spec', 'template', 'metadata', 'labels'))]) else None, [get(self_, 'status', 'capacity')] if member('tke.cloud.tencent.com/qgpu-core', get(self_, 'status', 'capacity')) else None, [get(self_, 'status', 'allocatable')] if member('tke.cloud.tencent.com/qgpu-core', get(self_, 'status', 'allocatable')) else None]) if truth else [*[*[get(self_, 'spec', 'template', 'metadata', 'labels')], *[None]], *[get(self_, 'status', 'capacity')], *[get(self_, 'status', 'allocatable')]]
 
 
 
@@ -227,7 +215,7 @@ def QG007(s: Any, p: Any, out: Any) -> None:
                     qgpu_core__,
                     [],
                     None,
-                    [*[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])], *(([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]) if lt(2, value_) else ([*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])] if lt(0, mod(qgpu_core_number, value_)) else [*([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])]))],
+                    [*[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])], *reason(s, [([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]) if lt(2, value_) else None, [*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])] if lt(0, mod(qgpu_core_number, value_)) else None, [*([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]])] if lt(0, mod(whole(quantity((qgpu_memory if (qgpu_memory is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-memory')))), value_)) else None])],
                 ))
 
 
@@ -424,7 +412,7 @@ def QG018(s: Any, p: Any, out: Any) -> None:
                 gpu__,
                 [],
                 None,
-                [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *([gpu_] if has_gpu else [*[gpu_], *[gpu]])],
+                [*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *([gpu_] if has_gpu else [*[gpu_], *[gpu]])],
             ))
 
 
@@ -446,7 +434,7 @@ def QG019(s: Any, p: Any, out: Any) -> None:
                         asked,
                         [],
                         None,
-                        [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[asked]],
+                        [*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *[asked]],
                     ))
 
 
@@ -510,7 +498,7 @@ def QG022(s: Any, p: Any, out: Any) -> None:
                     policy,
                     [],
                     None,
-                    ([kind] if (not matches(kind, '(Node|Machine).*')) else [*[kind], *[labels]]),
+                    reason(s, [[kind] if (not matches(kind, '(Node|Machine).*')) else None, [*[kind], *[labels]] if (equal(kind, 'Node') and (not member(policy_at[-1], labels))) else None]),
                 ))
 
 
@@ -683,7 +671,7 @@ def QG125(s: Any, p: Any, out: Any) -> None:
                             driver,
                             [],
                             None,
-                            [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[get(branches, driver__, 'maximum')], *[get(FACTS['qgpu-drivers'], 'later', driver__)]]],
+                            [*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *[*[driver], *[get(branches, driver__, 'maximum')], *[get(FACTS['qgpu-drivers'], 'later', driver__)]]],
                         ))
 
 
@@ -709,7 +697,7 @@ def QG128(s: Any, p: Any, out: Any) -> None:
                             driver,
                             [],
                             None,
-                            [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[get(branches, driver__, 'maximum')], *[later]]],
+                            [*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *[*[driver], *[get(branches, driver__, 'maximum')], *[later]]],
                         ))
 
 
@@ -734,7 +722,7 @@ def QG126(s: Any, p: Any, out: Any) -> None:
                         driver,
                         [],
                         None,
-                        [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[*[driver], *[maximum]]]],
+                        [*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *[*[driver], *[*[driver], *[maximum]]]],
                     ))
 
 
@@ -759,7 +747,7 @@ def QG129(s: Any, p: Any, out: Any) -> None:
                         driver,
                         [],
                         None,
-                        [*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[*[driver], *[*[driver], *[maximum]]]],
+                        [*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *[*[driver], *[*[driver], *[maximum]]]],
                     ))
 
 
@@ -781,7 +769,7 @@ def QG127(s: Any, p: Any, out: Any) -> None:
                             driver,
                             [],
                             None,
-                            [*[*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[driver]], *[*[driver], *[driver]]],
+                            [*[*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *[driver]], *[*[driver], *[driver]]],
                         ))
 
 
@@ -824,7 +812,7 @@ def QG130(s: Any, p: Any, out: Any) -> None:
                         card,
                         [],
                         None,
-                        [*[*(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy'))), *[card]], *[*[card], *[get(FACTS['qgpu-cards'], 'pattern')]]],
+                        [*[*reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None]), *[card]], *[*[card], *[get(FACTS['qgpu-cards'], 'pattern')]]],
                     ))
 
 
@@ -872,7 +860,7 @@ def QG105(s: Any, p: Any, out: Any) -> None:
             qgpu_core__,
             [],
             None,
-            (([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else (([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if has_qgpu_memory else ([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]))),
+            reason(s, [([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]) if has_qgpu_core else None, ([qgpu_memory] if (qgpu_memory is not None) else [*[qgpu_memory], *[get(requests, 'tke.cloud.tencent.com/qgpu-memory')]]) if has_qgpu_memory else None, ([qgpu_core_greedy] if (qgpu_core_greedy is not None) else [*[qgpu_core_greedy], *[get(requests, 'tke.cloud.tencent.com/qgpu-core-greedy')]]) if (qgpu_core_greedy_ is not None) else None]),
         ))
 
 
@@ -932,18 +920,20 @@ def QG016(s: Any, p: Any, out: Any) -> None:
             qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
             qgpu_memory_number = whole(quantity(qgpu_memory__))
             if le(qgpu_memory_number, integer(get(FACTS['qgpu-cards'], 'largestMemory'))):
-                cards = s.once(_cards_ee841a)
-                value = largest(items(cards))
-                if lt(value, qgpu_memory_number):
+                value = [div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory'))), div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core'))), 100)) for n in [n for n in items(s.find_all('Node')) if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))]]
+                value_ = largest(value)
+                if lt(value_, qgpu_memory_number):
+                    reads_1 = [*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node', '') for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')]]]]
+                    reads_2 = [*reads_1, *[because_ for n_at, n in [(n_at, n) for n_at, n in s.located_all('Node', '') if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))] for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
                     out((
                         ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
                         False,
-                        say('qgpu-memory is ', text(qgpu_memory__), ' GiB, and no card of the known nodes has more than ', text(value)),
-                        say('at most ', text(value), ', the largest card among the known nodes'),
+                        say('qgpu-memory is ', text(qgpu_memory__), ' GiB, and no card of the known nodes has more than ', text(value_)),
+                        say('at most ', text(value_), ', the largest card among the known nodes'),
                         qgpu_memory__,
                         [],
                         None,
-                        [*[*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *_in_bytes_8a7379_because(s, False), *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[get(FACTS['qgpu-cards'], 'largestMemory')]]], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *_cards_ee841a_because(s, True)]],
+                        [*[*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *_in_bytes_8a7379_because(s, False), *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[get(FACTS['qgpu-cards'], 'largestMemory')]]], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *reads_2]],
                     ))
 
 
@@ -962,7 +952,7 @@ def QG047(s: Any, p: Any, out: Any) -> None:
             has_qgpu_core = (qgpu_core_ is not None)
             qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
             if (qgpu_core__ is not None):
-                reads_1 = [*pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core'), *[*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
+                reads_1 = [*pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core'), *[*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node', '') for because_ in [get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
                 out((
                     ((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
                     False,
@@ -993,7 +983,7 @@ def QG031(s: Any, p: Any, out: Any) -> None:
                         app_class,
                         [],
                         (say('write tke.cloud.tencent.com/app-class as ', text(value)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class'), value), )),
-                        [*[*[app_class], *(pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else (pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy')))], *[*[app_class], *[app_class]]],
+                        [*[*[app_class], *reason(s, [pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory') if (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) else None, pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core-greedy') if (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None) else None])], *[*[app_class], *[app_class]]],
                     ))
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    contains, dotted, equal, get, integer, is_type, items, le, located, lower, lt, matches, member, near_key,
-    near_quantity, quantity, say, shown, size, split, starts, text, trim, version, whole,
+    contains, equal, get, integer, is_type, items, le, located, lower, lt, matches, member, near_key, near_quantity,
+    quantity, reason, say, shown, size, split, starts, text, trim, version, whole,
 )
 
 
@@ -15,18 +15,18 @@ def TF002(s: Any, p: Any, out: Any) -> None:
     object_ = s.object
     template_ = s.template
     metadata = get(pod_, 'metadata')
-    annotations = get(metadata, 'annotations')
-    if (not (get(annotations, 'tensor-fusion.ai/enabled') is not None)):
-        if (not (get(object_, 'spec', 'template', 'labels') is not None)):
-            metadata_ = get(object_, 'metadata')
-            labels = get(metadata, 'labels')
-            if (not ((get(metadata, 'ownerReferences') is not None) or (get(labels, 'tensor-fusion.ai/component') is not None) or (get(metadata_, 'uid') is not None))):
-                kind = get(template_, 'kind')
-                if (not contains(kind, 'tensor-fusion.ai')):
-                    if (not any(matches(l_at[-1], 'tensor-fusion\\.ai/[Ee]na?b?l?e?d?') for l_at, l in located((*('pod',), 'metadata', 'labels'), labels))):
-                        if (equal(kind, 'Pod') or (not (get(metadata_, 'labels', 'tensor-fusion.ai/enabled') is not None))):
-                            if any(starts(a_at[-1], 'tensor-fusion.ai/') for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations)):
-                                if (not (get(labels, 'tensor-fusion.ai/enabled') is not None)):
+    labels = get(metadata, 'labels')
+    if (not (get(labels, 'tensor-fusion.ai/enabled') is not None)):
+        annotations = get(metadata, 'annotations')
+        if (not (get(annotations, 'tensor-fusion.ai/enabled') is not None)):
+            if (not (get(object_, 'spec', 'template', 'labels') is not None)):
+                metadata_ = get(object_, 'metadata')
+                if (not ((get(metadata, 'ownerReferences') is not None) or (get(labels, 'tensor-fusion.ai/component') is not None) or (get(metadata_, 'uid') is not None))):
+                    kind = get(template_, 'kind')
+                    if (not contains(kind, 'tensor-fusion.ai')):
+                        if (not any(matches(l_at[-1], 'tensor-fusion\\.ai/[Ee]na?b?l?e?d?') for l_at, l in located((*('pod',), 'metadata', 'labels'), labels))):
+                            if (equal(kind, 'Pod') or (not (get(metadata_, 'labels', 'tensor-fusion.ai/enabled') is not None))):
+                                if any(starts(a_at[-1], 'tensor-fusion.ai/') for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations)):
                                     out((
                                         (*('pod',), 'metadata', 'labels'),
                                         True,
@@ -35,7 +35,7 @@ def TF002(s: Any, p: Any, out: Any) -> None:
                                         None,
                                         [],
                                         ('add tensor-fusion.ai/enabled: "true" to the labels of the Pod template', False, ()),
-                                        [*[*[get(annotations, 'tensor-fusion.ai/enabled')], *[get(object_, 'spec', 'template', 'labels')], *[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[get(metadata_, 'uid')]], *[kind], *[*[labels], *[None]], *([kind] if equal(kind, 'Pod') else [get(metadata_, 'labels', 'tensor-fusion.ai/enabled')])], *[*[annotations], *[get(labels, 'tensor-fusion.ai/enabled')]]],
+                                        [*[*[get(labels, 'tensor-fusion.ai/enabled')], *[get(annotations, 'tensor-fusion.ai/enabled')], *[get(object_, 'spec', 'template', 'labels')], *[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[get(metadata_, 'uid')]], *[kind], *[*[labels], *[None]], *reason(s, [[kind] if equal(kind, 'Pod') else None, [get(metadata_, 'labels', 'tensor-fusion.ai/enabled')] if (not (get(metadata_, 'labels', 'tensor-fusion.ai/enabled') is not None)) else None])], *[annotations]],
                                     ))
 
 
@@ -84,18 +84,22 @@ def TF004(s: Any, p: Any, out: Any) -> None:
 def TF402(s: Any, p: Any, out: Any) -> None:
     """enabled-label-on-owner-only"""
     self_ = s.value
+    spec = get(self_, 'spec')
     metadata = get(self_, 'metadata')
-    if (not any(starts(a_at[-1], 'tensor-fusion.ai/') for a_at, a in located((*('self',), 'metadata', 'annotations'), get(metadata, 'annotations')))):
+    spec_ = get(spec, 'jobTemplate', 'spec')
+    spec__ = (spec_ if (spec_ is not None) else spec)
+    template = get(spec__, 'template')
+    tasks = get(spec__, 'tasks')
+    metadata_ = get(template, 'metadata')
+    if equal(size([k for k in [(a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(metadata_, 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(tasks)))) else None) for a_at, a in located((*('self',), 'metadata', 'annotations'), get(metadata, 'annotations'))] if (k is not None)]), 0):
         labels = get(metadata, 'labels')
         enabled = get(labels, 'tensor-fusion.ai/enabled')
         if (enabled is not None):
-            spec = get(self_, 'spec')
-            spec_ = get(spec, 'jobTemplate', 'spec')
-            spec__ = (spec_ if (spec_ is not None) else spec)
-            template = get(spec__, 'template')
-            if (not (get(template, 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None)):
+            if (not (get(metadata_, 'labels', 'tensor-fusion.ai/enabled') is not None)):
                 if (not (get(template, 'labels') is not None)):
-                    if (not any((get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None) for t in items(get(spec__, 'tasks')))):
+                    if (not any((get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None) for t in items(tasks))):
+                        reads_1 = [*[get(metadata, 'annotations')], *[because_ for a_at, a in located((*('self',), 'metadata', 'annotations'), get(metadata, 'annotations')) for because_ in ([] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(metadata_, 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(tasks)))) else [*[get(metadata_, 'annotations')], *[get(template, 'annotations')], *[*[tasks], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'template', 'metadata', 'annotations')]]]])]]
+                        reads_2 = [*reads_1, *[because_ for k_at, k in [((a_at if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(metadata_, 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(tasks)))) else ('self',)), (a_at[-1] if (starts(a_at[-1], 'tensor-fusion.ai/') and (not member(a_at[-1], ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_at[-1], get(metadata_, 'annotations'))) and (not member(a_at[-1], get(template, 'annotations'))) and (not any(member(a_at[-1], get(t, 'template', 'metadata', 'annotations')) for t in items(tasks)))) else None)) for a_at, a in located((*('self',), 'metadata', 'annotations'), get(metadata, 'annotations'))] for because_ in [k]]]
                         out((
                             (*('self',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'),
                             True,
@@ -104,7 +108,7 @@ def TF402(s: Any, p: Any, out: Any) -> None:
                             'a label of the owner',
                             [],
                             ('move the label to the metadata of the Pod template', False, ()),
-                            [*[*[get(metadata, 'annotations')], *[None]], *[*[enabled], *[get(template, 'metadata', 'labels', 'tensor-fusion.ai/enabled')], *[get(template, 'labels')], *[*[get(spec__, 'tasks')], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), get(spec__, 'tasks')) for because_ in [get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled')]]]]],
+                            [*reads_2, *[*[enabled], *[get(metadata_, 'labels', 'tensor-fusion.ai/enabled')], *[get(template, 'labels')], *[*[tasks], *[because_ for t_at, t in located((*((*('self',), 'spec', 'jobTemplate', 'spec') if (spec_ is not None) else (*('self',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled')]]]]],
                         ))
 
 
@@ -179,12 +183,39 @@ def TF404(s: Any, p: Any, out: Any) -> None:
         ))
 
 
+def TF006(s: Any, p: Any, out: Any) -> None:
+    """nothing-requested"""
+    pod_ = s.pod
+    metadata = get(pod_, 'metadata')
+    labels = get(metadata, 'labels')
+    enabled = get(labels, 'tensor-fusion.ai/enabled')
+    if equal(enabled, 'true'):
+        if (not equal(s.effective('isolation'), 'shared')):
+            annotations = get(metadata, 'annotations')
+            if (not (get(annotations, 'tensor-fusion.ai/partition-id') is not None)):
+                if (not equal(get(annotations, 'tensor-fusion.ai/dedicated-gpu'), 'true')):
+                    if (not (s.effective('native-gpu-count') is not None)):
+                        if (not (s.effective('stated-tflops-request') is not None)):
+                            if (not (s.effective('stated-vram-request') is not None)):
+                                if (not (s.effective('stated-compute-percent-request') is not None)):
+                                    out((
+                                        (*('pod',), 'metadata', 'labels', 'tensor-fusion.ai/enabled'),
+                                        False,
+                                        'the Pod is opted in and asks for no TFLOPS, no share of a card and no VRAM, in no annotation and no profile',
+                                        'tensor-fusion.ai/tflops-request and tensor-fusion.ai/vram-request, or a workload-profile that has them',
+                                        enabled,
+                                        [],
+                                        ("add tensor-fusion.ai/tflops-request and tensor-fusion.ai/vram-request to the Pod template's annotations", False, ()),
+                                        [*[*[enabled], *[s.effective('isolation')], *[get(annotations, 'tensor-fusion.ai/partition-id')], *[get(annotations, 'tensor-fusion.ai/dedicated-gpu')], *[s.effective('native-gpu-count')]], *[*[s.effective('stated-tflops-request')], *[s.effective('stated-vram-request')], *[s.effective('stated-compute-percent-request')]]],
+                                    ))
+
+
 def TF007(s: Any, p: Any, out: Any) -> None:
     """key-misspelt"""
     pod_ = s.pod
     for entry_at, entry in located((*('pod',), 'metadata', 'annotations'), get(pod_, 'metadata', 'annotations')):
-        if starts(entry_at[-1], 'tensor-fusion.ai/'):
-            if (not member(entry_at[-1], ('tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'))):
+        if (not (type(entry_at[-1]) is str and entry_at[-1] in {'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'})):
+            if starts(entry_at[-1], 'tensor-fusion.ai/'):
                 value = near_key(entry_at[-1], ('tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/workload-profile'))
                 if (value is not None):
                     if (not starts(entry_at[-1], 'tensor-fusion.ai/pool-')):
@@ -206,8 +237,8 @@ def TF405(s: Any, p: Any, out: Any) -> None:
     """key-unknown"""
     pod_ = s.pod
     for entry_at, entry in located((*('pod',), 'metadata', 'annotations'), get(pod_, 'metadata', 'annotations')):
-        if starts(entry_at[-1], 'tensor-fusion.ai/'):
-            if (not member(entry_at[-1], ('tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'))):
+        if (not (type(entry_at[-1]) is str and entry_at[-1] in {'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'})):
+            if starts(entry_at[-1], 'tensor-fusion.ai/'):
                 value = near_key(entry_at[-1], ('tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/workload-profile'))
                 if (not (value is not None)):
                     if (not starts(entry_at[-1], 'tensor-fusion.ai/pool-')):
@@ -229,8 +260,8 @@ def TF406(s: Any, p: Any, out: Any) -> None:
     """label-misspelt"""
     pod_ = s.pod
     for entry_at, entry in located((*('pod',), 'metadata', 'labels'), get(pod_, 'metadata', 'labels')):
-        if starts(entry_at[-1], 'tensor-fusion.ai/'):
-            if (not member(entry_at[-1], ('tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'))):
+        if (not (type(entry_at[-1]) is str and entry_at[-1] in {'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'})):
+            if starts(entry_at[-1], 'tensor-fusion.ai/'):
                 value = near_key(entry_at[-1], ('tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/port-name'))
                 if (value is not None):
                     if (not starts(entry_at[-1], 'tensor-fusion.ai/pool-')):
@@ -252,8 +283,8 @@ def TF407(s: Any, p: Any, out: Any) -> None:
     """label-unknown"""
     pod_ = s.pod
     for entry_at, entry in located((*('pod',), 'metadata', 'labels'), get(pod_, 'metadata', 'labels')):
-        if starts(entry_at[-1], 'tensor-fusion.ai/'):
-            if (not member(entry_at[-1], ('tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'))):
+        if (not (type(entry_at[-1]) is str and entry_at[-1] in {'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'})):
+            if starts(entry_at[-1], 'tensor-fusion.ai/'):
                 value = near_key(entry_at[-1], ('tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/port-name'))
                 if (not (value is not None)):
                     if (not starts(entry_at[-1], 'tensor-fusion.ai/pool-')):
@@ -300,7 +331,7 @@ def TF408(s: Any, p: Any, out: Any) -> None:
     metadata = get(pod_, 'metadata')
     if (not ((get(metadata, 'ownerReferences') is not None) or (get(metadata, 'labels', 'tensor-fusion.ai/component') is not None) or (get(object_, 'metadata', 'uid') is not None))):
         for entry_at, entry in located((*('pod',), 'metadata', 'annotations'), get(metadata, 'annotations')):
-            if (member(entry_at[-1], ('tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode')) or starts(entry_at[-1], 'tensor-fusion.ai/pool-') or starts(entry_at[-1], 'tensor-fusion.ai/defrag-') or starts(entry_at[-1], 'tensor-fusion.ai/index_')):
+            if ((type(entry_at[-1]) is str and entry_at[-1] in {'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode'}) or starts(entry_at[-1], 'tensor-fusion.ai/pool-') or starts(entry_at[-1], 'tensor-fusion.ai/defrag-') or starts(entry_at[-1], 'tensor-fusion.ai/index_')):
                 out((
                     entry_at,
                     True,
@@ -322,7 +353,7 @@ def TF409(s: Any, p: Any, out: Any) -> None:
     if (not ((get(metadata, 'ownerReferences') is not None) or (get(object_, 'metadata', 'uid') is not None))):
         if (not contains(get(template_, 'kind'), 'tensor-fusion.ai')):
             for entry_at, entry in located((*('pod',), 'metadata', 'labels'), get(metadata, 'labels')):
-                if (member(entry_at[-1], ('tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode')) or starts(entry_at[-1], 'tensor-fusion.ai/pool-') or starts(entry_at[-1], 'tensor-fusion.ai/defrag-') or starts(entry_at[-1], 'tensor-fusion.ai/index_')):
+                if ((type(entry_at[-1]) is str and entry_at[-1] in {'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode'}) or starts(entry_at[-1], 'tensor-fusion.ai/pool-') or starts(entry_at[-1], 'tensor-fusion.ai/defrag-') or starts(entry_at[-1], 'tensor-fusion.ai/index_')):
                     out((
                         entry_at,
                         True,
@@ -345,7 +376,7 @@ def TF410(s: Any, p: Any, out: Any) -> None:
     if (not ((get(metadata, 'ownerReferences') is not None) or (get(labels, 'tensor-fusion.ai/component') is not None) or (get(object_, 'metadata', 'uid') is not None))):
         if (not contains(get(template_, 'kind'), 'tensor-fusion.ai')):
             for entry_at, entry in located((*('pod',), 'metadata', 'labels'), labels):
-                if member(entry_at[-1], ('tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-profile')):
+                if (type(entry_at[-1]) is str and entry_at[-1] in {'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-profile'}):
                     if (not (get(metadata, 'annotations', entry_at[-1]) is not None)):
                         out((
                             entry_at,
@@ -402,12 +433,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     auto_limits = get(annotations, 'tensor-fusion.ai/auto-limits')
     if (auto_limits is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.26.21')):
+        if lt(version(p['platform.tensorFusion']), version('1.26.21')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-limits'),
                 True,
-                say('tensor-fusion.ai/auto-limits is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/auto-limits is read from v1.26.21 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.26.21 or newer',
                 auto_limits,
                 [],
@@ -431,12 +461,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     auto_replicas = get(annotations, 'tensor-fusion.ai/auto-replicas')
     if (auto_replicas is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.26.21')):
+        if lt(version(p['platform.tensorFusion']), version('1.26.21')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-replicas'),
                 True,
-                say('tensor-fusion.ai/auto-replicas is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/auto-replicas is read from v1.26.21 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.26.21 or newer',
                 auto_replicas,
                 [],
@@ -460,12 +489,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     auto_requests = get(annotations, 'tensor-fusion.ai/auto-requests')
     if (auto_requests is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.26.21')):
+        if lt(version(p['platform.tensorFusion']), version('1.26.21')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-requests'),
                 True,
-                say('tensor-fusion.ai/auto-requests is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/auto-requests is read from v1.26.21 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.26.21 or newer',
                 auto_requests,
                 [],
@@ -489,12 +517,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     auto_resources = get(annotations, 'tensor-fusion.ai/auto-resources')
     if (auto_resources is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.45.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.45.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-resources'),
                 True,
-                say('tensor-fusion.ai/auto-resources is read from v1.45.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/auto-resources is read from v1.45.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.45.0 or newer',
                 auto_resources,
                 [],
@@ -518,12 +545,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     auto_scale_target_resource = get(annotations, 'tensor-fusion.ai/auto-scale-target-resource')
     if (auto_scale_target_resource is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.45.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.45.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/auto-scale-target-resource'),
                 True,
-                say('tensor-fusion.ai/auto-scale-target-resource is read from v1.45.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/auto-scale-target-resource is read from v1.45.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.45.0 or newer',
                 auto_scale_target_resource,
                 [],
@@ -533,12 +559,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     autoscale = get(annotations, 'tensor-fusion.ai/autoscale')
     if (autoscale is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.49.16')):
+        if lt(version(p['platform.tensorFusion']), version('1.49.16')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/autoscale'),
                 True,
-                say('tensor-fusion.ai/autoscale is read from v1.49.16 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/autoscale is read from v1.49.16 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.49.16 or newer',
                 autoscale,
                 [],
@@ -548,12 +573,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     autoscale_target = get(annotations, 'tensor-fusion.ai/autoscale-target')
     if (autoscale_target is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.49.16')):
+        if lt(version(p['platform.tensorFusion']), version('1.49.16')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/autoscale-target'),
                 True,
-                say('tensor-fusion.ai/autoscale-target is read from v1.49.16 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/autoscale-target is read from v1.49.16 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.49.16 or newer',
                 autoscale_target,
                 [],
@@ -591,12 +615,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     compute_isolation = get(annotations, 'tensor-fusion.ai/compute-isolation')
     if (compute_isolation is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.48.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.48.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-isolation'),
                 True,
-                say('tensor-fusion.ai/compute-isolation is read from v1.48.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/compute-isolation is read from v1.48.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.48.0 or newer',
                 compute_isolation,
                 [],
@@ -606,12 +629,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     compute_percent_limit = get(annotations, 'tensor-fusion.ai/compute-percent-limit')
     if (compute_percent_limit is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.48.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.48.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-limit'),
                 True,
-                say('tensor-fusion.ai/compute-percent-limit is read from v1.48.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/compute-percent-limit is read from v1.48.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.48.0 or newer',
                 compute_percent_limit,
                 [],
@@ -621,12 +643,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     compute_percent_request = get(annotations, 'tensor-fusion.ai/compute-percent-request')
     if (compute_percent_request is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.48.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.48.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/compute-percent-request'),
                 True,
-                say('tensor-fusion.ai/compute-percent-request is read from v1.48.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/compute-percent-request is read from v1.48.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.48.0 or newer',
                 compute_percent_request,
                 [],
@@ -636,12 +657,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     dedicated_gpu = get(annotations, 'tensor-fusion.ai/dedicated-gpu')
     if (dedicated_gpu is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.43.3')):
+        if lt(version(p['platform.tensorFusion']), version('1.43.3')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu'),
                 True,
-                say('tensor-fusion.ai/dedicated-gpu is read from v1.43.3 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/dedicated-gpu is read from v1.43.3 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.43.3 or newer',
                 dedicated_gpu,
                 [],
@@ -651,12 +671,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     disable_features = get(annotations, 'tensor-fusion.ai/disable-features')
     if (disable_features is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.38.2')):
+        if lt(version(p['platform.tensorFusion']), version('1.38.2')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/disable-features'),
                 True,
-                say('tensor-fusion.ai/disable-features is read from v1.38.2 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/disable-features is read from v1.38.2 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.38.2 or newer',
                 disable_features,
                 [],
@@ -666,12 +685,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     enabled = get(annotations, 'tensor-fusion.ai/enabled')
     if (enabled is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.2.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.2.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled'),
                 True,
-                say('tensor-fusion.ai/enabled is read from v1.2.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/enabled is read from v1.2.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.2.0 or newer',
                 enabled,
                 [],
@@ -681,12 +699,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
     if (enabled_replicas is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.26.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.26.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'),
                 True,
-                say('tensor-fusion.ai/enabled-replicas is read from v1.26.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/enabled-replicas is read from v1.26.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.26.0 or newer',
                 enabled_replicas,
                 [],
@@ -696,12 +713,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     eviction_protection = get(annotations, 'tensor-fusion.ai/eviction-protection')
     if (eviction_protection is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.44.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.44.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/eviction-protection'),
                 True,
-                say('tensor-fusion.ai/eviction-protection is read from v1.44.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/eviction-protection is read from v1.44.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.44.0 or newer',
                 eviction_protection,
                 [],
@@ -711,12 +727,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     gang_enabled = get(annotations, 'tensor-fusion.ai/gang-enabled')
     if (gang_enabled is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('2.4.4')):
+        if lt(version(p['platform.tensorFusion']), version('2.4.4')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled'),
                 True,
-                say('tensor-fusion.ai/gang-enabled is read from v2.4.4 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/gang-enabled is read from v2.4.4 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v2.4.4 or newer',
                 gang_enabled,
                 [],
@@ -726,12 +741,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     gang_min_members = get(annotations, 'tensor-fusion.ai/gang-min-members')
     if (gang_min_members is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('2.0.0')):
+        if lt(version(p['platform.tensorFusion']), version('2.0.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members'),
                 True,
-                say('tensor-fusion.ai/gang-min-members is read from v2.0.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/gang-min-members is read from v2.0.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v2.0.0 or newer',
                 gang_min_members,
                 [],
@@ -741,12 +755,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     gang_timeout = get(annotations, 'tensor-fusion.ai/gang-timeout')
     if (gang_timeout is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('2.0.0')):
+        if lt(version(p['platform.tensorFusion']), version('2.0.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-timeout'),
                 True,
-                say('tensor-fusion.ai/gang-timeout is read from v2.0.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/gang-timeout is read from v2.0.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v2.0.0 or newer',
                 gang_timeout,
                 [],
@@ -770,12 +783,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     generate_workload = get(annotations, 'tensor-fusion.ai/generate-workload')
     if (generate_workload is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.17.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.17.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/generate-workload'),
                 True,
-                say('tensor-fusion.ai/generate-workload is read from v1.17.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/generate-workload is read from v1.17.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.17.0 or newer',
                 generate_workload,
                 [],
@@ -785,12 +797,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     gpu_count = get(annotations, 'tensor-fusion.ai/gpu-count')
     if (gpu_count is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.26.21')):
+        if lt(version(p['platform.tensorFusion']), version('1.26.21')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'),
                 True,
-                say('tensor-fusion.ai/gpu-count is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/gpu-count is read from v1.26.21 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.26.21 or newer',
                 gpu_count,
                 [],
@@ -800,12 +811,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     gpu_indices = get(annotations, 'tensor-fusion.ai/gpu-indices')
     if (gpu_indices is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.48.2')):
+        if lt(version(p['platform.tensorFusion']), version('1.48.2')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'),
                 True,
-                say('tensor-fusion.ai/gpu-indices is read from v1.48.2 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/gpu-indices is read from v1.48.2 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.48.2 or newer',
                 gpu_indices,
                 [],
@@ -815,12 +825,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     gpu_model = get(annotations, 'tensor-fusion.ai/gpu-model')
     if (gpu_model is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.30.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.30.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-model'),
                 True,
-                say('tensor-fusion.ai/gpu-model is read from v1.30.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/gpu-model is read from v1.30.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.30.0 or newer',
                 gpu_model,
                 [],
@@ -830,12 +839,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     gpu_topology_max_tier = get(annotations, 'tensor-fusion.ai/gpu-topology-max-tier')
     if (gpu_topology_max_tier is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('2.5.0')):
+        if lt(version(p['platform.tensorFusion']), version('2.5.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-topology-max-tier'),
                 True,
-                say('tensor-fusion.ai/gpu-topology-max-tier is read from v2.5.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/gpu-topology-max-tier is read from v2.5.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v2.5.0 or newer',
                 gpu_topology_max_tier,
                 [],
@@ -845,12 +853,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     gpu_topology_source = get(annotations, 'tensor-fusion.ai/gpu-topology-source')
     if (gpu_topology_source is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('2.5.0')):
+        if lt(version(p['platform.tensorFusion']), version('2.5.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-topology-source'),
                 True,
-                say('tensor-fusion.ai/gpu-topology-source is read from v2.5.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/gpu-topology-source is read from v2.5.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v2.5.0 or newer',
                 gpu_topology_source,
                 [],
@@ -860,12 +867,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     gpupool = get(annotations, 'tensor-fusion.ai/gpupool')
     if (gpupool is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.9.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.9.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpupool'),
                 True,
-                say('tensor-fusion.ai/gpupool is read from v1.9.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/gpupool is read from v1.9.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.9.0 or newer',
                 gpupool,
                 [],
@@ -875,12 +881,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     host_port = get(annotations, 'tensor-fusion.ai/host-port')
     if (host_port is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.33.4')):
+        if lt(version(p['platform.tensorFusion']), version('1.33.4')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/host-port'),
                 True,
-                say('tensor-fusion.ai/host-port is read from v1.33.4 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/host-port is read from v1.33.4 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.33.4 or newer',
                 host_port,
                 [],
@@ -890,12 +895,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     inject_container = get(annotations, 'tensor-fusion.ai/inject-container')
     if (inject_container is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.16.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.16.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/inject-container'),
                 True,
-                say('tensor-fusion.ai/inject-container is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/inject-container is read from v1.16.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.16.0 or newer',
                 inject_container,
                 [],
@@ -905,12 +909,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     is_local_gpu = get(annotations, 'tensor-fusion.ai/is-local-gpu')
     if (is_local_gpu is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.26.21')):
+        if lt(version(p['platform.tensorFusion']), version('1.26.21')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu'),
                 True,
-                say('tensor-fusion.ai/is-local-gpu is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/is-local-gpu is read from v1.26.21 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.26.21 or newer',
                 is_local_gpu,
                 [],
@@ -920,12 +923,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     isolation = get(annotations, 'tensor-fusion.ai/isolation')
     if (isolation is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.48.5')):
+        if lt(version(p['platform.tensorFusion']), version('1.48.5')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/isolation'),
                 True,
-                say('tensor-fusion.ai/isolation is read from v1.48.5 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/isolation is read from v1.48.5 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.48.5 or newer',
                 isolation,
                 [],
@@ -949,12 +951,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     no_standalone_worker_mode = get(annotations, 'tensor-fusion.ai/no-standalone-worker-mode')
     if (no_standalone_worker_mode is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.26.21')):
+        if lt(version(p['platform.tensorFusion']), version('1.26.21')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/no-standalone-worker-mode'),
                 True,
-                say('tensor-fusion.ai/no-standalone-worker-mode is read from v1.26.21 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/no-standalone-worker-mode is read from v1.26.21 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.26.21 or newer',
                 no_standalone_worker_mode,
                 [],
@@ -964,12 +965,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     partition_id = get(annotations, 'tensor-fusion.ai/partition-id')
     if (partition_id is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('2.0.0')):
+        if lt(version(p['platform.tensorFusion']), version('2.0.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/partition-id'),
                 True,
-                say('tensor-fusion.ai/partition-id is read from v2.0.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/partition-id is read from v2.0.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v2.0.0 or newer',
                 partition_id,
                 [],
@@ -979,12 +979,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     port_name = get(annotations, 'tensor-fusion.ai/port-name')
     if (port_name is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.33.4')):
+        if lt(version(p['platform.tensorFusion']), version('1.33.4')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/port-name'),
                 True,
-                say('tensor-fusion.ai/port-name is read from v1.33.4 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/port-name is read from v1.33.4 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.33.4 or newer',
                 port_name,
                 [],
@@ -994,12 +993,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     qos = get(annotations, 'tensor-fusion.ai/qos')
     if (qos is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.37.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.37.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/qos'),
                 True,
-                say('tensor-fusion.ai/qos is read from v1.37.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/qos is read from v1.37.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.37.0 or newer',
                 qos,
                 [],
@@ -1023,12 +1021,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     replicas = get(annotations, 'tensor-fusion.ai/replicas')
     if (replicas is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.17.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.17.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/replicas'),
                 True,
-                say('tensor-fusion.ai/replicas is read from v1.17.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/replicas is read from v1.17.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.17.0 or newer',
                 replicas,
                 [],
@@ -1038,12 +1035,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     require_gpu_topology = get(annotations, 'tensor-fusion.ai/require-gpu-topology')
     if (require_gpu_topology is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('2.5.0')):
+        if lt(version(p['platform.tensorFusion']), version('2.5.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/require-gpu-topology'),
                 True,
-                say('tensor-fusion.ai/require-gpu-topology is read from v2.5.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/require-gpu-topology is read from v2.5.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v2.5.0 or newer',
                 require_gpu_topology,
                 [],
@@ -1053,12 +1049,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     sidecar_worker = get(annotations, 'tensor-fusion.ai/sidecar-worker')
     if (sidecar_worker is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.47.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.47.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/sidecar-worker'),
                 True,
-                say('tensor-fusion.ai/sidecar-worker is read from v1.47.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/sidecar-worker is read from v1.47.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.47.0 or newer',
                 sidecar_worker,
                 [],
@@ -1068,12 +1063,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     tflops_limit = get(annotations, 'tensor-fusion.ai/tflops-limit')
     if (tflops_limit is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.16.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.16.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-limit'),
                 True,
-                say('tensor-fusion.ai/tflops-limit is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/tflops-limit is read from v1.16.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.16.0 or newer',
                 tflops_limit,
                 [],
@@ -1083,12 +1077,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     tflops_request = get(annotations, 'tensor-fusion.ai/tflops-request')
     if (tflops_request is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.16.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.16.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/tflops-request'),
                 True,
-                say('tensor-fusion.ai/tflops-request is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/tflops-request is read from v1.16.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.16.0 or newer',
                 tflops_request,
                 [],
@@ -1098,12 +1091,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     vendor = get(annotations, 'tensor-fusion.ai/vendor')
     if (vendor is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.48.2')):
+        if lt(version(p['platform.tensorFusion']), version('1.48.2')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vendor'),
                 True,
-                say('tensor-fusion.ai/vendor is read from v1.48.2 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/vendor is read from v1.48.2 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.48.2 or newer',
                 vendor,
                 [],
@@ -1113,12 +1105,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     vram_limit = get(annotations, 'tensor-fusion.ai/vram-limit')
     if (vram_limit is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.16.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.16.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-limit'),
                 True,
-                say('tensor-fusion.ai/vram-limit is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/vram-limit is read from v1.16.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.16.0 or newer',
                 vram_limit,
                 [],
@@ -1128,12 +1119,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     vram_request = get(annotations, 'tensor-fusion.ai/vram-request')
     if (vram_request is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.16.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.16.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/vram-request'),
                 True,
-                say('tensor-fusion.ai/vram-request is read from v1.16.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/vram-request is read from v1.16.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.16.0 or newer',
                 vram_request,
                 [],
@@ -1143,12 +1133,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     worker_pod_template = get(annotations, 'tensor-fusion.ai/worker-pod-template')
     if (worker_pod_template is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.47.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.47.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/worker-pod-template'),
                 True,
-                say('tensor-fusion.ai/worker-pod-template is read from v1.47.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/worker-pod-template is read from v1.47.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.47.0 or newer',
                 worker_pod_template,
                 [],
@@ -1172,12 +1161,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     workload = get(annotations, 'tensor-fusion.ai/workload')
     if (workload is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.17.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.17.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/workload'),
                 True,
-                say('tensor-fusion.ai/workload is read from v1.17.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/workload is read from v1.17.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.17.0 or newer',
                 workload,
                 [],
@@ -1187,12 +1175,11 @@ def TF009(s: Any, p: Any, out: Any) -> None:
     annotations = get(pod_, 'metadata', 'annotations')
     workload_profile = get(annotations, 'tensor-fusion.ai/workload-profile')
     if (workload_profile is not None):
-        value_version = version(p['platform.tensorFusion'])
-        if lt(value_version, version('1.36.0')):
+        if lt(version(p['platform.tensorFusion']), version('1.36.0')):
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/workload-profile'),
                 True,
-                say('tensor-fusion.ai/workload-profile is read from v1.36.0 on, and the configuration names v', dotted(value_version)),
+                say('tensor-fusion.ai/workload-profile is read from v1.36.0 on, and the configuration names ', text(p['platform.tensorFusion'])),
                 'v1.36.0 or newer',
                 workload_profile,
                 [],
@@ -1426,7 +1413,7 @@ def TF012(s: Any, p: Any, out: Any) -> None:
                         annotations_,
                         [],
                         (say('leave ', text(k), ' out, or write how much is wanted'), False, ()),
-                        [*[*[annotations_], *([annotations_] if not le(0, annotations_nanos) else [*[get(annotations, 'tensor-fusion.ai/isolation')], *([k] if not contains(k, '/tflops-') else ([compute_percent_request] if (compute_percent_request is not None) else [*[compute_percent_request], *[get(annotations, 'tensor-fusion.ai/compute-percent-limit')]]))])], *[annotations_]],
+                        [*[*[annotations_], *reason(s, [[annotations_] if not le(0, annotations_nanos) else None, [*[get(annotations, 'tensor-fusion.ai/isolation')], *reason(s, [[k] if not contains(k, '/tflops-') else None, ([compute_percent_request] if (compute_percent_request is not None) else [*[compute_percent_request], *[get(annotations, 'tensor-fusion.ai/compute-percent-limit')]]) if not lt(0, quantity((compute_percent_request if (compute_percent_request is not None) else get(annotations, 'tensor-fusion.ai/compute-percent-limit')))) else None])] if not (equal(get(annotations, 'tensor-fusion.ai/isolation'), 'shared') or (contains(k, '/tflops-') and lt(0, quantity((compute_percent_request if (compute_percent_request is not None) else get(annotations, 'tensor-fusion.ai/compute-percent-limit')))))) else None])], *[annotations_]],
                     ))
 
 
@@ -1452,7 +1439,7 @@ def TF013(s: Any, p: Any, out: Any) -> None:
                     effective_tflops_request_,
                     [((('effective', 'tflops-limit') if value else ('effective', 'tflops-request')), say(('the limit' if value else 'the request'), ' is given here'))],
                     (say('lower the request to ', text(effective_tflops_limit), ' or raise the limit to ', text(effective_tflops_request)), False, (('set', (('effective', 'tflops-request') if value else ('effective', 'tflops-limit')), effective_tflops_limit_), )),
-                    [*([get(annotations, 'tensor-fusion.ai/tflops-request')] if (get(annotations, 'tensor-fusion.ai/tflops-request') is not None) else [get(annotations, 'tensor-fusion.ai/tflops-limit')]), *[*[*[effective_tflops_request], *[effective_tflops_limit]], *[effective_tflops_limit]]],
+                    [*reason(s, [[get(annotations, 'tensor-fusion.ai/tflops-request')] if (get(annotations, 'tensor-fusion.ai/tflops-request') is not None) else None, [get(annotations, 'tensor-fusion.ai/tflops-limit')] if (get(annotations, 'tensor-fusion.ai/tflops-limit') is not None) else None]), *[*[*[effective_tflops_request], *[effective_tflops_limit]], *[effective_tflops_limit]]],
                 ))
 
 
@@ -1478,7 +1465,7 @@ def TF414(s: Any, p: Any, out: Any) -> None:
                     effective_vram_request_,
                     [((('effective', 'vram-limit') if value else ('effective', 'vram-request')), say(('the limit' if value else 'the request'), ' is given here'))],
                     (say('lower the request to ', text(effective_vram_limit), ' or raise the limit to ', text(effective_vram_request)), False, (('set', (('effective', 'vram-request') if value else ('effective', 'vram-limit')), effective_vram_limit_), )),
-                    [*([get(annotations, 'tensor-fusion.ai/vram-request')] if (get(annotations, 'tensor-fusion.ai/vram-request') is not None) else [get(annotations, 'tensor-fusion.ai/vram-limit')]), *[*[*[effective_vram_request], *[effective_vram_limit]], *[effective_vram_limit]]],
+                    [*reason(s, [[get(annotations, 'tensor-fusion.ai/vram-request')] if (get(annotations, 'tensor-fusion.ai/vram-request') is not None) else None, [get(annotations, 'tensor-fusion.ai/vram-limit')] if (get(annotations, 'tensor-fusion.ai/vram-limit') is not None) else None]), *[*[*[effective_vram_request], *[effective_vram_limit]], *[effective_vram_limit]]],
                 ))
 
 
@@ -1504,7 +1491,7 @@ def TF415(s: Any, p: Any, out: Any) -> None:
                     effective_compute_percent_request_,
                     [((('effective', 'compute-percent-limit') if value else ('effective', 'compute-percent-request')), say(('the limit' if value else 'the request'), ' is given here'))],
                     (say('lower the request to ', text(effective_compute_percent_limit), ' or raise the limit to ', text(effective_compute_percent_request)), False, (('set', (('effective', 'compute-percent-request') if value else ('effective', 'compute-percent-limit')), effective_compute_percent_limit_), )),
-                    [*([get(annotations, 'tensor-fusion.ai/compute-percent-request')] if (get(annotations, 'tensor-fusion.ai/compute-percent-request') is not None) else [get(annotations, 'tensor-fusion.ai/compute-percent-limit')]), *[*[*[effective_compute_percent_request], *[effective_compute_percent_limit]], *[effective_compute_percent_limit]]],
+                    [*reason(s, [[get(annotations, 'tensor-fusion.ai/compute-percent-request')] if (get(annotations, 'tensor-fusion.ai/compute-percent-request') is not None) else None, [get(annotations, 'tensor-fusion.ai/compute-percent-limit')] if (get(annotations, 'tensor-fusion.ai/compute-percent-limit') is not None) else None]), *[*[*[effective_compute_percent_request], *[effective_compute_percent_limit]], *[effective_compute_percent_limit]]],
                 ))
 
 
@@ -1664,7 +1651,7 @@ def TF017(s: Any, p: Any, out: Any) -> None:
                     annotations_,
                     [],
                     (say(('the value looks like memory: move it to a vram annotation' if matches(annotations_, '.*i') else 'write the number of TFLOPS without a unit')), False, ()),
-                    [*[annotations_], *([*[annotations_], *[annotations_]] if (lt(0, annotations_nanos) and matches(annotations_, '.*[KMGTPE]i')) else [annotations_])],
+                    [*[annotations_], *reason(s, [[*[annotations_], *[annotations_]] if (lt(0, annotations_nanos) and matches(annotations_, '.*[KMGTPE]i')) else None, [annotations_] if le(100000000000000, annotations_nanos) else None])],
                 ))
 
 
@@ -1731,34 +1718,33 @@ def TF420(s: Any, p: Any, out: Any) -> None:
                         amount,
                         [],
                         (say(('write an amount above zero' if value___ else ('write the unit, such as Gi' if value else ('write the number of TFLOPS without a unit' if value_ else 'write a percentage of one card')))), False, ()),
-                        ([amount] if value___ else ([*[amount], *[amount]] if (value and value__ and (lt(amount_nanos, 1048576000000000) or matches(amount, '.*[mun]'))) else (([amount] if le(100000000000000, amount_nanos) else [*[amount], *[amount]]) if (value_ and (le(100000000000000, amount_nanos) or (value__ and matches(amount, '.*[KMGTPE]i')))) else [amount]))),
+                        reason(s, [[amount] if value___ else None, [*[amount], *[amount]] if (value and value__ and (lt(amount_nanos, 1048576000000000) or matches(amount, '.*[mun]'))) else None, reason(s, [[amount] if le(100000000000000, amount_nanos) else None, [*[amount], *[amount]] if (value__ and matches(amount, '.*[KMGTPE]i')) else None]) if (value_ and (le(100000000000000, amount_nanos) or (value__ and matches(amount, '.*[KMGTPE]i')))) else None, [amount] if (equal(amount_at[-1], 'compute') and lt(100000000000, amount_nanos)) else None]),
                     ))
 
 
 def TF019(s: Any, p: Any, out: Any) -> None:
     """tflops-above-the-model"""
     pod_ = s.pod
-    for k_at, k in located((*('self',), 'tflops'), get(FACTS['tensor-fusion-keys'], 'tflops')):
-        annotations = get(pod_, 'metadata', 'annotations')
-        annotations_ = get(annotations, k)
-        if is_type(annotations_, 'text'):
-            annotations_nanos = quantity(annotations_)
-            if le(annotations_nanos, quantity(p['maximumTflops'])):
-                for card_at, card in located((*('self',), 'models'), get(FACTS['tensor-fusion-models'], 'models')):
-                    effective_gpu_model = s.effective('gpu-model')
-                    if matches(effective_gpu_model, get(card, 'pattern')):
-                        tflops = get(card, 'tflops')
-                        if lt(quantity(tflops), annotations_nanos):
-                            out((
-                                (*('pod',), 'metadata', 'annotations', k),
-                                False,
-                                say(text(k), ' is ', text(annotations_), ' TFLOPS, but ', text(effective_gpu_model), ' has ', text(tflops)),
-                                say('at most ', text(tflops), ' FP16 TFLOPS for each device of this model'),
-                                annotations_,
-                                [(('effective', 'gpu-model'), say('the model is ', text(effective_gpu_model)))],
-                                (say('write ', text(tflops), ' for a whole card'), False, (('set', (*('pod',), 'metadata', 'annotations', k), tflops), )),
-                                [*[*[annotations_], *[*[effective_gpu_model], *[get(card, 'pattern')]]], *[*[*[annotations_], *[tflops]], *[annotations_]]],
-                            ))
+    effective_gpu_model = s.effective('gpu-model')
+    for card_at, card in [(m_at, m) for m_at, m in located((*('self',), 'models'), get(FACTS['tensor-fusion-models'], 'models')) if matches(effective_gpu_model, get(m, 'pattern'))]:
+        for k_at, k in located((*('self',), 'tflops'), get(FACTS['tensor-fusion-keys'], 'tflops')):
+            annotations = get(pod_, 'metadata', 'annotations')
+            annotations_ = get(annotations, k)
+            if is_type(annotations_, 'text'):
+                tflops = get(card, 'tflops')
+                annotations_nanos = quantity(annotations_)
+                if lt(quantity(tflops), annotations_nanos):
+                    if le(annotations_nanos, quantity(p['maximumTflops'])):
+                        out((
+                            (*('pod',), 'metadata', 'annotations', k),
+                            False,
+                            say(text(k), ' is ', text(annotations_), ' TFLOPS, but ', text(effective_gpu_model), ' has ', text(tflops)),
+                            say('at most ', text(tflops), ' FP16 TFLOPS for each device of this model'),
+                            annotations_,
+                            [(('effective', 'gpu-model'), say('the model is ', text(effective_gpu_model)))],
+                            (say('write ', text(tflops), ' for a whole card'), False, (('set', (*('pod',), 'metadata', 'annotations', k), tflops), )),
+                            [*[annotations_], *[*[*[annotations_], *[tflops]], *[annotations_]]],
+                        ))
 
 
 def TF020(s: Any, p: Any, out: Any) -> None:
@@ -1803,7 +1789,7 @@ def TF421(s: Any, p: Any, out: Any) -> None:
                         effective_tflops_limit_,
                         [((('effective', 'compute-percent-limit') if value else ('effective', 'tflops-limit')), 'the other one comes from here')],
                         (say(('give tensor-fusion.ai/gpu-count, so that the native GPU limit no longer counts' if equal(source_of_compute_percent_limit, 'native-percent') else 'keep one of the two')), False, ()),
-                        [*[get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu')], *[*[effective_compute_percent_limit], *[effective_tflops_limit], *([source_of_compute_percent_limit] if not value else [source_of_tflops_limit])]],
+                        [*[get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu')], *[*[effective_compute_percent_limit], *[effective_tflops_limit], *reason(s, [[source_of_compute_percent_limit] if not value else None, [source_of_tflops_limit] if not equal(source_of_tflops_limit, 'profile') else None])]],
                     ))
 
 
@@ -1825,7 +1811,7 @@ def TF422(s: Any, p: Any, out: Any) -> None:
                             effective_compute_percent_request,
                             [(('effective', 'tflops-request'), 'the TFLOPS come from here')],
                             ('ask in TFLOPS like the other source', False, ()),
-                            [*[get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu')], *[*[s.source('compute-percent-request')], *[effective_compute_percent_request], *[effective_tflops_request], *([s.effective('compute-percent-limit')] if not lt(0, quantity(s.effective('compute-percent-limit'))) else [s.effective('tflops-limit')])]],
+                            [*[get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/dedicated-gpu')], *[*[s.source('compute-percent-request')], *[effective_compute_percent_request], *[effective_tflops_request], *reason(s, [[s.effective('compute-percent-limit')] if not lt(0, quantity(s.effective('compute-percent-limit'))) else None, [s.effective('tflops-limit')] if not lt(0, quantity(s.effective('tflops-limit'))) else None])]],
                         ))
 
 
@@ -1947,7 +1933,7 @@ def TF022(s: Any, p: Any, out: Any) -> None:
             annotations = get(pod_, 'metadata', 'annotations')
             annotations_ = get(annotations, k)
             if (quantity(annotations_) is not None):
-                for quota_at, quota in s.located_all('GPUResourceQuota'):
+                for quota_at, quota in s.located_all('GPUResourceQuota', ''):
                     metadata = get(quota, 'metadata')
                     if equal(get(metadata, 'namespace'), namespace):
                         single = get(quota, 'spec', 'single')
@@ -2138,7 +2124,7 @@ def TF026(s: Any, p: Any, out: Any) -> None:
                     'a whole number from 1 to 128 without unit, fraction or blanks',
                     gpu_count,
                     [],
-                    (say('write ', text(gpu_count_number)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), gpu_count_number), )),
+                    (say('write ', text(gpu_count_number)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-count'), (gpu_count_number if (le(1000000000, gpu_count_nanos) and le(gpu_count_nanos, 128000000000)) else None)), )),
                     [*[gpu_count], *[*[gpu_count], *[gpu_count]]],
                 ))
 
@@ -2442,7 +2428,7 @@ def TF432(s: Any, p: Any, out: Any) -> None:
                         enabled_replicas,
                         [((*('object',), 'spec', 'replicas'), "the owner's replicas")],
                         (say('write ', text(value_), ', or leave the annotation out to convert all Pods'), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas'), value_), )),
-                        [*[*[enabled_replicas], *[enabled_replicas], *[enabled_replicas]], *([enabled_replicas] if value else [*[get(template_, 'kind')], *[*[enabled_replicas], *([replicas] if (replicas is not None) else [replicas])]])],
+                        [*[*[enabled_replicas], *[enabled_replicas], *[enabled_replicas]], *reason(s, [[enabled_replicas] if value else None, [*[get(template_, 'kind')], *[*[enabled_replicas], *([replicas] if (replicas is not None) else [replicas])]] if (member(get(template_, 'kind'), ('Deployment', 'StatefulSet', 'ReplicaSet', 'Rollout.argoproj.io')) and lt(replicas_number, enabled_replicas_number)) else None])],
                     ))
 
 

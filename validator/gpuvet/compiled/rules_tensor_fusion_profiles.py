@@ -3,8 +3,8 @@
 from typing import Any
 
 from gpuvet.values.total import (
-    ends, equal, get, integer, is_type, le, located, lower, lt, matches, member, nearest, quantity, say, size, starts,
-    text, trim,
+    ends, equal, get, integer, is_type, le, located, lower, lt, matches, member, nearest, quantity, reason, say, size,
+    starts, text, trim,
 )
 
 
@@ -30,7 +30,7 @@ def TF071(s: Any, p: Any, out: Any) -> None:
     """profile-field-unknown"""
     object_ = s.object
     for field_at, field in located((*('object',), 'spec'), get(object_, 'spec')):
-        if (not member(field_at[-1], ('autoScalingConfig', 'gangScheduling', 'gpuCount', 'gpuIndices', 'gpuModel', 'isLocalGPU', 'isolation', 'nodeAffinity', 'partitionTemplateId', 'poolName', 'qos', 'replicas', 'resources', 'sidecarWorker', 'vendor', 'workerPodTemplate', 'noStandaloneWorkerMode', 'standaloneWorkerMode', 'autoScaling', 'minReplicas', 'maxReplicas'))):
+        if (not (type(field_at[-1]) is str and field_at[-1] in {'autoScalingConfig', 'gangScheduling', 'gpuCount', 'gpuIndices', 'gpuModel', 'isLocalGPU', 'isolation', 'nodeAffinity', 'partitionTemplateId', 'poolName', 'qos', 'replicas', 'resources', 'sidecarWorker', 'vendor', 'workerPodTemplate', 'noStandaloneWorkerMode', 'standaloneWorkerMode', 'autoScaling', 'minReplicas', 'maxReplicas'})):
             if (not (nearest(field_at[-1], ('autoScalingConfig', 'gangScheduling', 'gpuCount', 'gpuIndices', 'gpuModel', 'isLocalGPU', 'isolation', 'nodeAffinity', 'partitionTemplateId', 'poolName', 'qos', 'replicas', 'resources', 'sidecarWorker', 'vendor', 'workerPodTemplate')) is not None)):
                 out((
                     field_at,
@@ -82,7 +82,7 @@ def TF071(s: Any, p: Any, out: Any) -> None:
                     [],
                 ))
     for field_at, field in located((*('object',), 'spec', 'autoScalingConfig'), get(object_, 'spec', 'autoScalingConfig')):
-        if (not member(field_at[-1], ('autoSetResources', 'cronScalingRules', 'externalScaler', 'autoSetLimits', 'autoSetRequests', 'autoSetReplicas', 'scaleToZero'))):
+        if (not (type(field_at[-1]) is str and field_at[-1] in {'autoSetResources', 'cronScalingRules', 'externalScaler', 'autoSetLimits', 'autoSetRequests', 'autoSetReplicas', 'scaleToZero'})):
             if (not (nearest(field_at[-1], ('autoSetResources', 'cronScalingRules', 'externalScaler')) is not None)):
                 out((
                     field_at,
@@ -95,7 +95,7 @@ def TF071(s: Any, p: Any, out: Any) -> None:
                     [],
                 ))
     for field_at, field in located((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources'), get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')):
-        if (not member(field_at[-1], ('enable', 'historyDataPeriod', 'initialDelayPeriod', 'interval', 'lowerBoundComputePercentile', 'lowerBoundVRAMPercentile', 'marginFraction', 'maxComputeResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'minVRAMResourcesRatio', 'targetComputePercentile', 'targetResource', 'targetVRAMPercentile', 'updateThreshold', 'upperBoundComputePercentile', 'upperBoundVRAMPercentile', 'targettflopspercentile', 'lowerboundtflopspercentile', 'upperboundtflopspercentile', 'targetvrampercentile', 'lowerboundvrampercentile', 'upperboundvrampercentile', 'requestMarginFraction', 'historyLength', 'confidenceInterval', 'historyResolution', 'targetTflopsPercentile', 'lowerBoundTflopsPercentile', 'upperBoundTflopsPercentile', 'targetVramPercentile', 'lowerBoundVramPercentile', 'upperBoundVramPercentile'))):
+        if (not (type(field_at[-1]) is str and field_at[-1] in {'enable', 'historyDataPeriod', 'initialDelayPeriod', 'interval', 'lowerBoundComputePercentile', 'lowerBoundVRAMPercentile', 'marginFraction', 'maxComputeResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'minVRAMResourcesRatio', 'targetComputePercentile', 'targetResource', 'targetVRAMPercentile', 'updateThreshold', 'upperBoundComputePercentile', 'upperBoundVRAMPercentile', 'targettflopspercentile', 'lowerboundtflopspercentile', 'upperboundtflopspercentile', 'targetvrampercentile', 'lowerboundvrampercentile', 'upperboundvrampercentile', 'requestMarginFraction', 'historyLength', 'confidenceInterval', 'historyResolution', 'targetTflopsPercentile', 'lowerBoundTflopsPercentile', 'upperBoundTflopsPercentile', 'targetVramPercentile', 'lowerBoundVramPercentile', 'upperBoundVramPercentile'})):
             if (not (nearest(field_at[-1], ('enable', 'historyDataPeriod', 'initialDelayPeriod', 'interval', 'lowerBoundComputePercentile', 'lowerBoundVRAMPercentile', 'marginFraction', 'maxComputeResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'minVRAMResourcesRatio', 'targetComputePercentile', 'targetResource', 'targetVRAMPercentile', 'updateThreshold', 'upperBoundComputePercentile', 'upperBoundVRAMPercentile')) is not None)):
                 out((
                     field_at,
@@ -109,7 +109,7 @@ def TF071(s: Any, p: Any, out: Any) -> None:
                 ))
     for item0_at, item0 in located((*('object',), 'spec', 'autoScalingConfig', 'cronScalingRules'), get(object_, 'spec', 'autoScalingConfig', 'cronScalingRules')):
         for field_at, field in located(item0_at, item0):
-            if (not member(field_at[-1], ('desiredResources', 'enable', 'end', 'name', 'start', 'desiredReplicas'))):
+            if (not (type(field_at[-1]) is str and field_at[-1] in {'desiredResources', 'enable', 'end', 'name', 'start', 'desiredReplicas'})):
                 if (not (nearest(field_at[-1], ('desiredResources', 'enable', 'end', 'name', 'start')) is not None)):
                     out((
                         field_at,
@@ -164,7 +164,7 @@ def TF071(s: Any, p: Any, out: Any) -> None:
                         [],
                     ))
     for field_at, field in located((*('object',), 'spec', 'autoScalingConfig', 'externalScaler'), get(object_, 'spec', 'autoScalingConfig', 'externalScaler')):
-        if (not member(field_at[-1], ('apiKeySecretRef', 'enable', 'initialDelayPeriod', 'interval', 'url'))):
+        if (not (type(field_at[-1]) is str and field_at[-1] in {'apiKeySecretRef', 'enable', 'initialDelayPeriod', 'interval', 'url'})):
             if (not (nearest(field_at[-1], ('apiKeySecretRef', 'enable', 'initialDelayPeriod', 'interval', 'url')) is not None)):
                 out((
                     field_at,
@@ -208,7 +208,7 @@ def TF520(s: Any, p: Any, out: Any) -> None:
     """profile-field-misspelt"""
     object_ = s.object
     for field_at, field in located((*('object',), 'spec'), get(object_, 'spec')):
-        if (not member(field_at[-1], ('autoScalingConfig', 'gangScheduling', 'gpuCount', 'gpuIndices', 'gpuModel', 'isLocalGPU', 'isolation', 'nodeAffinity', 'partitionTemplateId', 'poolName', 'qos', 'replicas', 'resources', 'sidecarWorker', 'vendor', 'workerPodTemplate', 'noStandaloneWorkerMode', 'standaloneWorkerMode', 'autoScaling', 'minReplicas', 'maxReplicas'))):
+        if (not (type(field_at[-1]) is str and field_at[-1] in {'autoScalingConfig', 'gangScheduling', 'gpuCount', 'gpuIndices', 'gpuModel', 'isLocalGPU', 'isolation', 'nodeAffinity', 'partitionTemplateId', 'poolName', 'qos', 'replicas', 'resources', 'sidecarWorker', 'vendor', 'workerPodTemplate', 'noStandaloneWorkerMode', 'standaloneWorkerMode', 'autoScaling', 'minReplicas', 'maxReplicas'})):
             value = nearest(field_at[-1], ('autoScalingConfig', 'gangScheduling', 'gpuCount', 'gpuIndices', 'gpuModel', 'isLocalGPU', 'isolation', 'nodeAffinity', 'partitionTemplateId', 'poolName', 'qos', 'replicas', 'resources', 'sidecarWorker', 'vendor', 'workerPodTemplate'))
             if (value is not None):
                 out((
@@ -264,7 +264,7 @@ def TF520(s: Any, p: Any, out: Any) -> None:
                     [],
                 ))
     for field_at, field in located((*('object',), 'spec', 'autoScalingConfig'), get(object_, 'spec', 'autoScalingConfig')):
-        if (not member(field_at[-1], ('autoSetResources', 'cronScalingRules', 'externalScaler', 'autoSetLimits', 'autoSetRequests', 'autoSetReplicas', 'scaleToZero'))):
+        if (not (type(field_at[-1]) is str and field_at[-1] in {'autoSetResources', 'cronScalingRules', 'externalScaler', 'autoSetLimits', 'autoSetRequests', 'autoSetReplicas', 'scaleToZero'})):
             value = nearest(field_at[-1], ('autoSetResources', 'cronScalingRules', 'externalScaler'))
             if (value is not None):
                 out((
@@ -278,7 +278,7 @@ def TF520(s: Any, p: Any, out: Any) -> None:
                     [],
                 ))
     for field_at, field in located((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources'), get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')):
-        if (not member(field_at[-1], ('enable', 'historyDataPeriod', 'initialDelayPeriod', 'interval', 'lowerBoundComputePercentile', 'lowerBoundVRAMPercentile', 'marginFraction', 'maxComputeResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'minVRAMResourcesRatio', 'targetComputePercentile', 'targetResource', 'targetVRAMPercentile', 'updateThreshold', 'upperBoundComputePercentile', 'upperBoundVRAMPercentile', 'targettflopspercentile', 'lowerboundtflopspercentile', 'upperboundtflopspercentile', 'targetvrampercentile', 'lowerboundvrampercentile', 'upperboundvrampercentile', 'requestMarginFraction', 'historyLength', 'confidenceInterval', 'historyResolution', 'targetTflopsPercentile', 'lowerBoundTflopsPercentile', 'upperBoundTflopsPercentile', 'targetVramPercentile', 'lowerBoundVramPercentile', 'upperBoundVramPercentile'))):
+        if (not (type(field_at[-1]) is str and field_at[-1] in {'enable', 'historyDataPeriod', 'initialDelayPeriod', 'interval', 'lowerBoundComputePercentile', 'lowerBoundVRAMPercentile', 'marginFraction', 'maxComputeResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'minVRAMResourcesRatio', 'targetComputePercentile', 'targetResource', 'targetVRAMPercentile', 'updateThreshold', 'upperBoundComputePercentile', 'upperBoundVRAMPercentile', 'targettflopspercentile', 'lowerboundtflopspercentile', 'upperboundtflopspercentile', 'targetvrampercentile', 'lowerboundvrampercentile', 'upperboundvrampercentile', 'requestMarginFraction', 'historyLength', 'confidenceInterval', 'historyResolution', 'targetTflopsPercentile', 'lowerBoundTflopsPercentile', 'upperBoundTflopsPercentile', 'targetVramPercentile', 'lowerBoundVramPercentile', 'upperBoundVramPercentile'})):
             value = nearest(field_at[-1], ('enable', 'historyDataPeriod', 'initialDelayPeriod', 'interval', 'lowerBoundComputePercentile', 'lowerBoundVRAMPercentile', 'marginFraction', 'maxComputeResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'minVRAMResourcesRatio', 'targetComputePercentile', 'targetResource', 'targetVRAMPercentile', 'updateThreshold', 'upperBoundComputePercentile', 'upperBoundVRAMPercentile'))
             if (value is not None):
                 out((
@@ -293,7 +293,7 @@ def TF520(s: Any, p: Any, out: Any) -> None:
                 ))
     for item0_at, item0 in located((*('object',), 'spec', 'autoScalingConfig', 'cronScalingRules'), get(object_, 'spec', 'autoScalingConfig', 'cronScalingRules')):
         for field_at, field in located(item0_at, item0):
-            if (not member(field_at[-1], ('desiredResources', 'enable', 'end', 'name', 'start', 'desiredReplicas'))):
+            if (not (type(field_at[-1]) is str and field_at[-1] in {'desiredResources', 'enable', 'end', 'name', 'start', 'desiredReplicas'})):
                 value = nearest(field_at[-1], ('desiredResources', 'enable', 'end', 'name', 'start'))
                 if (value is not None):
                     out((
@@ -352,7 +352,7 @@ def TF520(s: Any, p: Any, out: Any) -> None:
                         [],
                     ))
     for field_at, field in located((*('object',), 'spec', 'autoScalingConfig', 'externalScaler'), get(object_, 'spec', 'autoScalingConfig', 'externalScaler')):
-        if (not member(field_at[-1], ('apiKeySecretRef', 'enable', 'initialDelayPeriod', 'interval', 'url'))):
+        if (not (type(field_at[-1]) is str and field_at[-1] in {'apiKeySecretRef', 'enable', 'initialDelayPeriod', 'interval', 'url'})):
             value = nearest(field_at[-1], ('apiKeySecretRef', 'enable', 'initialDelayPeriod', 'interval', 'url'))
             if (value is not None):
                 out((
@@ -771,11 +771,11 @@ def TF547(s: Any, p: Any, out: Any) -> None:
         if (field is not None):
             value = is_type(field, 'text')
             value_ = (member(field_at[-1], ('replicas', 'gpuCount')) and (value or (not (integer(field) is not None))))
-            value__ = ('true or false without quotes' if (member(field_at[-1], ('isLocalGPU', 'sidecarWorker')) and (not is_type(field, 'bool'))) else ('a text' if (member(field_at[-1], ('poolName', 'qos', 'isolation', 'partitionTemplateId', 'gpuModel', 'vendor')) and (not value)) else ('a mapping' if (member(field_at[-1], ('resources', 'autoScalingConfig', 'gangScheduling', 'nodeAffinity', 'workerPodTemplate')) and (not is_type(field, 'map'))) else ('a list of whole numbers' if (equal(field_at[-1], 'gpuIndices') and (not is_type(field, 'list'))) else None))))
+            value__ = ('true or false without quotes' if (member(field_at[-1], ('isLocalGPU', 'sidecarWorker')) and (not is_type(field, 'bool'))) else ('a text' if ((type(field_at[-1]) is str and field_at[-1] in {'poolName', 'qos', 'isolation', 'partitionTemplateId', 'gpuModel', 'vendor'}) and (not value)) else ('a mapping' if ((type(field_at[-1]) is str and field_at[-1] in {'resources', 'autoScalingConfig', 'gangScheduling', 'nodeAffinity', 'workerPodTemplate'}) and (not is_type(field, 'map'))) else ('a list of whole numbers' if (equal(field_at[-1], 'gpuIndices') and (not is_type(field, 'list'))) else None))))
             value___ = ('a whole number without quotes' if value_ else value__)
             if (value___ is not None):
-                reads_1 = ([] if (member(field_at[-1], ('resources', 'autoScalingConfig', 'gangScheduling', 'nodeAffinity', 'workerPodTemplate')) and (not is_type(field, 'map'))) else [*[field], *([] if (equal(field_at[-1], 'gpuIndices') and (not is_type(field, 'list'))) else [field])])
-                reads_2 = ([] if (member(field_at[-1], ('isLocalGPU', 'sidecarWorker')) and (not is_type(field, 'bool'))) else [*[field], *([] if (member(field_at[-1], ('poolName', 'qos', 'isolation', 'partitionTemplateId', 'gpuModel', 'vendor')) and (not value)) else [*[field], *reads_1])])
+                reads_1 = ([] if ((type(field_at[-1]) is str and field_at[-1] in {'resources', 'autoScalingConfig', 'gangScheduling', 'nodeAffinity', 'workerPodTemplate'}) and (not is_type(field, 'map'))) else [*[field], *([] if (equal(field_at[-1], 'gpuIndices') and (not is_type(field, 'list'))) else [field])])
+                reads_2 = ([] if (member(field_at[-1], ('isLocalGPU', 'sidecarWorker')) and (not is_type(field, 'bool'))) else [*[field], *([] if ((type(field_at[-1]) is str and field_at[-1] in {'poolName', 'qos', 'isolation', 'partitionTemplateId', 'gpuModel', 'vendor'}) and (not value)) else [*[field], *reads_1])])
                 out((
                     field_at,
                     False,
@@ -869,7 +869,7 @@ def TF528(s: Any, p: Any, out: Any) -> None:
                 minMembers,
                 [(((*('object',), 'spec', 'replicas') if has_replicas else (*('object',), 'spec')), say(('the replicas' if has_replicas else 'no replicas are fixed')))],
                 (say('write ', (text(replicas) if value__ else text(2))), False, (('set', (*('object',), 'spec', 'gangScheduling', 'minMembers'), ((replicas if lt(1, replicas_number) else None) if value__ else 2)), )),
-                [*[minMembers], *([minMembers] if lt(minMembers_number, 0) else ([minMembers] if equal(minMembers_number, 1) else [*[replicas], *[*[minMembers], *[replicas]]]))],
+                [*[minMembers], *reason(s, [[minMembers] if lt(minMembers_number, 0) else None, [minMembers] if equal(minMembers_number, 1) else None, [*[replicas], *[*[minMembers], *[replicas]]] if (value and value_) else None])],
             ))
 
 
@@ -937,7 +937,7 @@ def TF073(s: Any, p: Any, out: Any) -> None:
     """scaling-number-without-quotes"""
     object_ = s.object
     for value_at, value in located((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources'), get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')):
-        if member(value_at[-1], ('targetResource', 'targetComputePercentile', 'lowerBoundComputePercentile', 'upperBoundComputePercentile', 'targetVRAMPercentile', 'lowerBoundVRAMPercentile', 'upperBoundVRAMPercentile', 'marginFraction', 'updateThreshold', 'historyDataPeriod', 'minVRAMResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'maxComputeResourcesRatio', 'initialDelayPeriod', 'interval')):
+        if (type(value_at[-1]) is str and value_at[-1] in {'targetResource', 'targetComputePercentile', 'lowerBoundComputePercentile', 'upperBoundComputePercentile', 'targetVRAMPercentile', 'lowerBoundVRAMPercentile', 'upperBoundVRAMPercentile', 'marginFraction', 'updateThreshold', 'historyDataPeriod', 'minVRAMResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'maxComputeResourcesRatio', 'initialDelayPeriod', 'interval'}):
             if (is_type(value, 'number') or is_type(value, 'bool')):
                 out((
                     value_at,
@@ -955,7 +955,7 @@ def TF532(s: Any, p: Any, out: Any) -> None:
     """scaling-number-unreadable"""
     object_ = s.object
     for value_at, value in located((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources'), get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')):
-        if member(value_at[-1], ('targetComputePercentile', 'lowerBoundComputePercentile', 'upperBoundComputePercentile', 'targetVRAMPercentile', 'lowerBoundVRAMPercentile', 'upperBoundVRAMPercentile', 'marginFraction', 'updateThreshold', 'minVRAMResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'maxComputeResourcesRatio')):
+        if (type(value_at[-1]) is str and value_at[-1] in {'targetComputePercentile', 'lowerBoundComputePercentile', 'upperBoundComputePercentile', 'targetVRAMPercentile', 'lowerBoundVRAMPercentile', 'upperBoundVRAMPercentile', 'marginFraction', 'updateThreshold', 'minVRAMResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'maxComputeResourcesRatio'}):
             if is_type(value, 'text'):
                 if (not equal(value, '')):
                     if (not matches(value, '[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?')):
@@ -975,7 +975,7 @@ def TF533(s: Any, p: Any, out: Any) -> None:
     """percentile-out-of-range"""
     object_ = s.object
     for value_at, value in located((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources'), get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')):
-        if member(value_at[-1], ('targetComputePercentile', 'lowerBoundComputePercentile', 'upperBoundComputePercentile', 'targetVRAMPercentile', 'lowerBoundVRAMPercentile', 'upperBoundVRAMPercentile')):
+        if (type(value_at[-1]) is str and value_at[-1] in {'targetComputePercentile', 'lowerBoundComputePercentile', 'upperBoundComputePercentile', 'targetVRAMPercentile', 'lowerBoundVRAMPercentile', 'upperBoundVRAMPercentile'}):
             if matches(value, '[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?'):
                 value_nanos = quantity(value)
                 value_ = lt(1000000000, value_nanos)
@@ -1024,7 +1024,7 @@ def TF534(s: Any, p: Any, out: Any) -> None:
                                         targetComputePercentile__,
                                         [(((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources', 'lowerBoundComputePercentile') if has_lowerBoundComputePercentile else (*('object',), 'spec', 'autoScalingConfig', 'autoSetResources')), say('lower bound ', (text(lowerBoundComputePercentile) if has_lowerBoundComputePercentile else '0.5 by default'))), (((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources', 'upperBoundComputePercentile') if has_upperBoundComputePercentile else (*('object',), 'spec', 'autoScalingConfig', 'autoSetResources')), say('upper bound ', (text(upperBoundComputePercentile) if has_upperBoundComputePercentile else '0.99 by default')))],
                                         None,
-                                        [*[*[lowerBoundComputePercentile], *[targetComputePercentile], *[upperBoundComputePercentile], *[lowerBoundComputePercentile], *[targetComputePercentile], *[upperBoundComputePercentile]], *[*([lowerBoundComputePercentile] if has_lowerBoundComputePercentile else ([targetComputePercentile] if has_targetComputePercentile else [upperBoundComputePercentile])), *([*([lowerBoundComputePercentile] if has_lowerBoundComputePercentile else [lowerBoundComputePercentile]), *([targetComputePercentile] if has_targetComputePercentile else [targetComputePercentile])] if lt(targetComputePercentile_nanos, quantity(lowerBoundComputePercentile_)) else [*([targetComputePercentile] if has_targetComputePercentile else [targetComputePercentile]), *([upperBoundComputePercentile] if has_upperBoundComputePercentile else [upperBoundComputePercentile])])]],
+                                        [*[*[lowerBoundComputePercentile], *[targetComputePercentile], *[upperBoundComputePercentile], *[lowerBoundComputePercentile], *[targetComputePercentile], *[upperBoundComputePercentile]], *[*reason(s, [[lowerBoundComputePercentile] if has_lowerBoundComputePercentile else None, [targetComputePercentile] if has_targetComputePercentile else None, [upperBoundComputePercentile] if has_upperBoundComputePercentile else None]), *reason(s, [[*([lowerBoundComputePercentile] if has_lowerBoundComputePercentile else [lowerBoundComputePercentile]), *([targetComputePercentile] if has_targetComputePercentile else [targetComputePercentile])] if lt(targetComputePercentile_nanos, quantity(lowerBoundComputePercentile_)) else None, [*([targetComputePercentile] if has_targetComputePercentile else [targetComputePercentile]), *([upperBoundComputePercentile] if has_upperBoundComputePercentile else [upperBoundComputePercentile])] if lt(quantity(upperBoundComputePercentile_), targetComputePercentile_nanos) else None])]],
                                     ))
 
 
@@ -1060,7 +1060,7 @@ def TF535(s: Any, p: Any, out: Any) -> None:
                                         targetVRAMPercentile__,
                                         [(((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources', 'lowerBoundVRAMPercentile') if has_lowerBoundVRAMPercentile else (*('object',), 'spec', 'autoScalingConfig', 'autoSetResources')), say('lower bound ', (text(lowerBoundVRAMPercentile) if has_lowerBoundVRAMPercentile else '0.5 by default'))), (((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources', 'upperBoundVRAMPercentile') if has_upperBoundVRAMPercentile else (*('object',), 'spec', 'autoScalingConfig', 'autoSetResources')), say('upper bound ', (text(upperBoundVRAMPercentile) if has_upperBoundVRAMPercentile else '0.99 by default')))],
                                         None,
-                                        [*[*[lowerBoundVRAMPercentile], *[targetVRAMPercentile], *[upperBoundVRAMPercentile], *[lowerBoundVRAMPercentile], *[targetVRAMPercentile], *[upperBoundVRAMPercentile]], *[*([lowerBoundVRAMPercentile] if has_lowerBoundVRAMPercentile else ([targetVRAMPercentile] if has_targetVRAMPercentile else [upperBoundVRAMPercentile])), *([*([lowerBoundVRAMPercentile] if has_lowerBoundVRAMPercentile else [lowerBoundVRAMPercentile]), *([targetVRAMPercentile] if has_targetVRAMPercentile else [targetVRAMPercentile])] if lt(targetVRAMPercentile_nanos, quantity(lowerBoundVRAMPercentile_)) else [*([targetVRAMPercentile] if has_targetVRAMPercentile else [targetVRAMPercentile]), *([upperBoundVRAMPercentile] if has_upperBoundVRAMPercentile else [upperBoundVRAMPercentile])])]],
+                                        [*[*[lowerBoundVRAMPercentile], *[targetVRAMPercentile], *[upperBoundVRAMPercentile], *[lowerBoundVRAMPercentile], *[targetVRAMPercentile], *[upperBoundVRAMPercentile]], *[*reason(s, [[lowerBoundVRAMPercentile] if has_lowerBoundVRAMPercentile else None, [targetVRAMPercentile] if has_targetVRAMPercentile else None, [upperBoundVRAMPercentile] if has_upperBoundVRAMPercentile else None]), *reason(s, [[*([lowerBoundVRAMPercentile] if has_lowerBoundVRAMPercentile else [lowerBoundVRAMPercentile]), *([targetVRAMPercentile] if has_targetVRAMPercentile else [targetVRAMPercentile])] if lt(targetVRAMPercentile_nanos, quantity(lowerBoundVRAMPercentile_)) else None, [*([targetVRAMPercentile] if has_targetVRAMPercentile else [targetVRAMPercentile]), *([upperBoundVRAMPercentile] if has_upperBoundVRAMPercentile else [upperBoundVRAMPercentile])] if lt(quantity(upperBoundVRAMPercentile_), targetVRAMPercentile_nanos) else None])]],
                                     ))
 
 
@@ -1087,7 +1087,7 @@ def TF536(s: Any, p: Any, out: Any) -> None:
                         updateThreshold__,
                         [(((*('object',), 'spec', 'autoScalingConfig', 'autoSetResources', 'marginFraction') if has_marginFraction else (*('object',), 'spec', 'autoScalingConfig', 'autoSetResources')), say('marginFraction is ', (text(marginFraction) if has_marginFraction else '0.15 by default')))],
                         (say('write updateThreshold ', text(marginFraction_), ' or less'), False, ()),
-                        [*[*[updateThreshold], *[marginFraction]], *[*([updateThreshold] if has_updateThreshold else [marginFraction]), *[*([updateThreshold] if has_updateThreshold else [updateThreshold]), *([marginFraction] if has_marginFraction else [marginFraction])]]],
+                        [*[*[updateThreshold], *[marginFraction]], *[*reason(s, [[updateThreshold] if has_updateThreshold else None, [marginFraction] if has_marginFraction else None]), *[*([updateThreshold] if has_updateThreshold else [updateThreshold]), *([marginFraction] if has_marginFraction else [marginFraction])]]],
                     ))
 
 
@@ -1198,7 +1198,7 @@ def TF540(s: Any, p: Any, out: Any) -> None:
                     name,
                     [],
                     None,
-                    [*[get(window, 'enable')], *(([name] if (name is not None) else [name]) if value_ else (([start] if (start is not None) else [start]) if value else (([end] if (end is not None) else [end]) if value__ else [get(window, 'desiredResources')])))],
+                    [*[get(window, 'enable')], *reason(s, [([name] if (name is not None) else [name]) if value_ else None, ([start] if (start is not None) else [start]) if value else None, ([end] if (end is not None) else [end]) if value__ else None, [get(window, 'desiredResources')] if (not (get(window, 'desiredResources') is not None)) else None])],
                 ))
 
 

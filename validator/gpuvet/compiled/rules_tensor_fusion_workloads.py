@@ -4,32 +4,9 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    contains, equal, get, integer, is_type, items, le, located, lower, lt, matches, member, nearest, quantity, say,
-    size, split, text, trim,
+    contains, equal, get, integer, is_type, items, le, located, lower, lt, matches, member, nearest, quantity, reason,
+    say, size, split, text, trim,
 )
-
-
-def _desired_9640c8(s: Any) -> Any:
-    """desired"""
-    template_ = s.template
-    object_ = s.object
-    pod_ = s.pod
-    kind = get(template_, 'kind')
-    spec = get(object_, 'spec')
-    annotations = get(pod_, 'metadata', 'annotations')
-    parallelism = get(spec, 'parallelism')
-    enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
-    replicas = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
-    return (integer(enabled_replicas) if (enabled_replicas is not None) else (integer(replicas) if (replicas is not None) else (integer(get(spec, 'replicas')) if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(parallelism) if (parallelism is not None) else 1) if equal(kind, 'Job') else None))))
-
-
-def _desired_9640c8_because(s: Any, truth: bool) -> Any:
-    """desired"""
-    pod_ = s.pod
-    object_ = s.object
-    template_ = s.template
-    return ([get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas')] if (get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') is not None) else ([get(s.find('WorkloadProfile', get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')] if (get(s.find('WorkloadProfile', get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas') is not None) else ([get(object_, 'spec', 'replicas')] if member(get(template_, 'kind'), ('Deployment', 'StatefulSet', 'ReplicaSet')) else (([get(object_, 'spec', 'parallelism')] if (get(object_, 'spec', 'parallelism') is not None) else []) if equal(get(template_, 'kind'), 'Job') else [])))) if truth else ([get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas')] if (get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') is not None) else ([get(s.find('WorkloadProfile', get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')] if (get(s.find('WorkloadProfile', get(pod_, 'metadata', 'annotations', 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas') is not None) else ([get(object_, 'spec', 'replicas')] if member(get(template_, 'kind'), ('Deployment', 'StatefulSet', 'ReplicaSet')) else (([get(object_, 'spec', 'parallelism')] if (get(object_, 'spec', 'parallelism') is not None) else []) if equal(get(template_, 'kind'), 'Job') else []))))
-
 
 
 def TF036(s: Any, p: Any, out: Any) -> None:
@@ -57,7 +34,7 @@ def TF501(s: Any, p: Any, out: Any) -> None:
     metadata = get(pod_, 'metadata')
     if equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true'):
         annotations = get(metadata, 'annotations')
-        if (not any(member(a_at[-1], ('tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source')) for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))):
+        if (not any((type(a_at[-1]) is str and a_at[-1] in {'tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source'}) for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))):
             workload = get(annotations, 'tensor-fusion.ai/workload')
             if (not (workload is not None)):
                 if (not (get(annotations, 'tensor-fusion.ai/generate-workload') is not None)):
@@ -181,7 +158,7 @@ def TF042(s: Any, p: Any, out: Any) -> None:
                         workload_profile,
                         [],
                         (say('put the profile into namespace ', text(namespace_), " too, or the workload into the profile's"), False, ()),
-                        [*[*[workload_profile], *([namespace] if has_namespace else [namespace])], *[*[*[workloadprofile], *[because_ for w_at, w in s.located_all('WorkloadProfile') if equal(get(w, 'metadata', 'name'), workload_profile) for because_ in [*[get(w, 'metadata', 'name')], *[workload_profile]]]], *[*[workloadprofile], *[because_ for w_at, w in s.located_all('WorkloadProfile') for because_ in ([*[get(w, 'metadata', 'name')], *[workload_profile]] if (not equal(get(w, 'metadata', 'name'), workload_profile)) else [*([get(w, 'metadata', 'namespace')] if (get(w, 'metadata', 'namespace') is not None) else [get(w, 'metadata', 'namespace')]), *[*([get(w, 'metadata', 'namespace')] if (get(w, 'metadata', 'namespace') is not None) else [get(w, 'metadata', 'namespace')]), *([namespace] if has_namespace else [namespace])]])]]]],
+                        [*[*[workload_profile], *([namespace] if has_namespace else [namespace])], *[*[*[workloadprofile], *[because_ for w_at, w in s.located_all('WorkloadProfile', '') if equal(get(w, 'metadata', 'name'), workload_profile) for because_ in [*[get(w, 'metadata', 'name')], *[workload_profile]]]], *[*[workloadprofile], *[because_ for w_at, w in s.located_all('WorkloadProfile', '') for because_ in reason(s, [[*[get(w, 'metadata', 'name')], *[workload_profile]] if (not equal(get(w, 'metadata', 'name'), workload_profile)) else None, [*([get(w, 'metadata', 'namespace')] if (get(w, 'metadata', 'namespace') is not None) else [get(w, 'metadata', 'namespace')]), *[*([get(w, 'metadata', 'namespace')] if (get(w, 'metadata', 'namespace') is not None) else [get(w, 'metadata', 'namespace')]), *([namespace] if has_namespace else [namespace])]] if (((get(w, 'metadata', 'namespace') if (get(w, 'metadata', 'namespace') is not None) else p['namespace']) is not None) and (not equal((get(w, 'metadata', 'namespace') if (get(w, 'metadata', 'namespace') is not None) else p['namespace']), namespace_))) else None])]]]],
                     ))
 
 
@@ -504,7 +481,7 @@ def TF503(s: Any, p: Any, out: Any) -> None:
                     field,
                     [],
                     None,
-                    [*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *([get(annotations, 'tensor-fusion.ai/gpupool')] if (value and (not (get(annotations, 'tensor-fusion.ai/gpupool') is not None))) else ([*[field], *[get(annotations, 'tensor-fusion.ai/isolation')]] if (value_ and (not equal(field, 'soft')) and (not (get(annotations, 'tensor-fusion.ai/isolation') is not None))) else [get(annotations, 'tensor-fusion.ai/gpu-indices')]))],
+                    [*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *reason(s, [[get(annotations, 'tensor-fusion.ai/gpupool')] if (value and (not (get(annotations, 'tensor-fusion.ai/gpupool') is not None))) else None, [*[field], *[get(annotations, 'tensor-fusion.ai/isolation')]] if (value_ and (not equal(field, 'soft')) and (not (get(annotations, 'tensor-fusion.ai/isolation') is not None))) else None, [get(annotations, 'tensor-fusion.ai/gpu-indices')] if (equal(field_at[-1], 'gpuIndices') and (not (get(annotations, 'tensor-fusion.ai/gpu-indices') is not None))) else None])],
                 ))
 
 
@@ -656,7 +633,7 @@ def TF505(s: Any, p: Any, out: Any) -> None:
                             inject_container,
                             [],
                             (say('name ', text(token_), ' once'), False, ()),
-                            [*[*[token], *([get(annotations, 'tensor-fusion.ai/isolation')] if not member(get(annotations, 'tensor-fusion.ai/isolation'), ('shared', 'partitioned')) else [get(annotations, 'tensor-fusion.ai/is-local-gpu')])], *[*reads_1, *[*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if equal(get(c, 'name'), token_) for because_ in [*[get(c, 'name')], *[token]]]]]],
+                            [*[*[token], *reason(s, [[get(annotations, 'tensor-fusion.ai/isolation')] if not member(get(annotations, 'tensor-fusion.ai/isolation'), ('shared', 'partitioned')) else None, [get(annotations, 'tensor-fusion.ai/is-local-gpu')] if not (not equal(get(annotations, 'tensor-fusion.ai/is-local-gpu'), 'false')) else None])], *[*reads_1, *[*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) if equal(get(c, 'name'), token_) for because_ in [*[get(c, 'name')], *[token]]]]]],
                         ))
 
 
@@ -687,7 +664,7 @@ def TF050(s: Any, p: Any, out: Any) -> None:
     metadata = get(pod_, 'metadata')
     if equal(get(metadata, 'labels', 'tensor-fusion.ai/enabled'), 'true'):
         annotations = get(metadata, 'annotations')
-        if (not any(member(a_at[-1], ('tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source')) for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))):
+        if (not any((type(a_at[-1]) is str and a_at[-1] in {'tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source'}) for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations))):
             containers = get(pod_, 'spec', 'containers')
             if equal(size(containers), 1):
                 if ((not equal(p['platform.tensorFusion'], None)) or (get(annotations, 'tensor-fusion.ai/workload') is not None) or (get(annotations, 'tensor-fusion.ai/generate-workload') is not None)):
@@ -703,7 +680,7 @@ def TF050(s: Any, p: Any, out: Any) -> None:
                             inject_container,
                             [],
                             (say('add tensor-fusion.ai/inject-container ', text(name), ", or name the operator's version in .gpuvet.yaml"), False, ()),
-                            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[*[annotations], *[None]], *[containers], *([] if (not equal(p['platform.tensorFusion'], None)) else ([get(annotations, 'tensor-fusion.ai/workload')] if (get(annotations, 'tensor-fusion.ai/workload') is not None) else [get(annotations, 'tensor-fusion.ai/generate-workload')]))], *[inject_container]],
+                            [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[*[annotations], *[None]], *[containers], *reason(s, [[] if (not equal(p['platform.tensorFusion'], None)) else None, [get(annotations, 'tensor-fusion.ai/workload')] if (get(annotations, 'tensor-fusion.ai/workload') is not None) else None, [get(annotations, 'tensor-fusion.ai/generate-workload')] if (get(annotations, 'tensor-fusion.ai/generate-workload') is not None) else None])], *[inject_container]],
                         ))
 
 
@@ -711,7 +688,7 @@ def TF051(s: Any, p: Any, out: Any) -> None:
     """boolean-neither-true-nor-false"""
     pod_ = s.pod
     for value_at, value in located((*('pod',), 'metadata', 'annotations'), get(pod_, 'metadata', 'annotations')):
-        if member(value_at[-1], ('tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/no-standalone-worker-mode')):
+        if (type(value_at[-1]) is str and value_at[-1] in {'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/no-standalone-worker-mode'}):
             if is_type(value, 'text'):
                 if (not member(value, ('true', 'false'))):
                     value_ = lower(trim(value))
@@ -749,7 +726,7 @@ def TF052(s: Any, p: Any, out: Any) -> None:
                     no_standalone_worker_mode,
                     [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu') if has_is_local_gpu else (*('pod',), 'metadata', 'annotations')), say('is-local-gpu is ', text(is_local_gpu_)))],
                     ("set tensor-fusion.ai/is-local-gpu to 'true', or leave no-standalone-worker-mode out", False, ()),
-                    [*[no_standalone_worker_mode], *[*[is_local_gpu], *([is_local_gpu] if not (not has_is_local_gpu) else [get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'isLocalGPU')])]],
+                    [*[no_standalone_worker_mode], *[*[is_local_gpu], *reason(s, [[is_local_gpu] if not (not has_is_local_gpu) else None, [get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'isLocalGPU')] if not equal(get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'isLocalGPU'), True) else None])]],
                 ))
 
 
@@ -1050,7 +1027,7 @@ def TF060(s: Any, p: Any, out: Any) -> None:
                     gpu_model,
                     [],
                     (say('write ', text(value___)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-model'), value___), )),
-                    [*[*[gpu_model], *[gpu_model]], *([gpu_model] if (value_ and (not member(gpu_model, p['gpuModels']))) else [*[*[gpu_model], *[names]], *[gpu_model]])],
+                    [*[*[gpu_model], *[gpu_model]], *reason(s, [[gpu_model] if (value_ and (not member(gpu_model, p['gpuModels']))) else None, [*[*[gpu_model], *[names]], *[gpu_model]] if (equal(value, 0) and (not member(gpu_model, names)) and any(equal(lower(name), lower(gpu_model)) for name in items(names))) else None])],
                 ))
 
 
@@ -1074,7 +1051,7 @@ def TF513(s: Any, p: Any, out: Any) -> None:
                         gpu_model,
                         [],
                         ('name one model; WorkloadProfiles or Deployments of their own serve the others', False, ()),
-                        [*[*[gpu_model], *[gpu_model], *[*[gpu_model], *[names]]], *([*[gpu_model], *[*[gpu_model], *[because_ for part_at, part in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-model'), part) for part in split(gpu_model, ',')] for because_ in ([*[part], *[families]] if member(lower(trim(part)), families) else ([*[part], *[names]] if member(trim(part), names) else [part]))]]] if (contains(gpu_model, ',') and all((member(lower(trim(part)), families) or member(trim(part), names) or member(trim(part), p['gpuModels'])) for part in split(gpu_model, ','))) else [*[gpu_model], *[*[gpu_model], *[because_ for part_at, part in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-model'), part) for part in split(gpu_model_, ' ')] for because_ in ([*[part], *[families]] if member(lower(part), families) else ([*[part], *[names]] if member(part, names) else [part]))]]])],
+                        [*[*[gpu_model], *[gpu_model], *[*[gpu_model], *[names]]], *reason(s, [[*[gpu_model], *[*[gpu_model], *[because_ for part_at, part in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-model'), part) for part in split(gpu_model, ',')] for because_ in reason(s, [[*[part], *[families]] if member(lower(trim(part)), families) else None, [*[part], *[names]] if member(trim(part), names) else None, [part] if member(trim(part), p['gpuModels']) else None])]]] if (contains(gpu_model, ',') and all((member(lower(trim(part)), families) or member(trim(part), names) or member(trim(part), p['gpuModels'])) for part in split(gpu_model, ','))) else None, [*[gpu_model], *[*[gpu_model], *[because_ for part_at, part in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-model'), part) for part in split(gpu_model_, ' ')] for because_ in reason(s, [[*[part], *[families]] if member(lower(part), families) else None, [*[part], *[names]] if member(part, names) else None, [part] if member(part, p['gpuModels']) else None])]]] if (contains(gpu_model_, ' ') and all((member(lower(part), families) or member(part, names) or member(part, p['gpuModels'])) for part in split(gpu_model_, ' '))) else None])],
                     ))
 
 
@@ -1248,7 +1225,7 @@ def TF517(s: Any, p: Any, out: Any) -> None:
                 isolation,
                 [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/isolation') if has_isolation else (*('pod',), 'metadata', 'annotations')), say('isolation is ', text(isolation_)))],
                 ('set tensor-fusion.ai/isolation to hard', False, ()),
-                [*([sidecar_worker] if value else [*[get(annotations, 'tensor-fusion.ai/is-local-gpu')], *[sidecarWorker]]), *([isolation] if equal(isolation, 'partitioned') else [*[isolation], *([vendor] if (vendor is not None) else [*[vendor], *[get(spec, 'vendor')]])])],
+                [*reason(s, [[sidecar_worker] if value else None, [*[get(annotations, 'tensor-fusion.ai/is-local-gpu')], *[sidecarWorker]] if (equal(get(annotations, 'tensor-fusion.ai/is-local-gpu'), 'true') and equal(sidecarWorker, True)) else None]), *reason(s, [[isolation] if equal(isolation, 'partitioned') else None, [*[isolation], *([vendor] if (vendor is not None) else [*[vendor], *[get(spec, 'vendor')]])] if (((not has_isolation) or equal(isolation, 'soft')) and ((not (vendor_ is not None)) or member(vendor_, ('', 'NVIDIA')))) else None])],
             ))
 
 
@@ -1369,51 +1346,69 @@ def TF068(s: Any, p: Any, out: Any) -> None:
 def TF542(s: Any, p: Any, out: Any) -> None:
     """gang-minimum-above-replicas"""
     pod_ = s.pod
-    object_ = s.object
     template_ = s.template
+    object_ = s.object
     annotations = get(pod_, 'metadata', 'annotations')
     if equal(get(annotations, 'tensor-fusion.ai/gang-enabled'), 'true'):
-        desired = s.once(_desired_9640c8)
-        if le(2, desired):
+        kind = get(template_, 'kind')
+        spec = get(object_, 'spec')
+        replicas = get(spec, 'replicas')
+        parallelism = get(spec, 'parallelism')
+        value = equal(kind, 'Job')
+        enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
+        has_enabled_replicas = (enabled_replicas is not None)
+        enabled_replicas_number = integer(enabled_replicas)
+        replicas_ = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+        has_replicas = (replicas_ is not None)
+        replicas_number = (integer(replicas_) if has_replicas else (integer(replicas) if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(parallelism) if (parallelism is not None) else 1) if value else None)))
+        enabled_replicas_number_ = (enabled_replicas_number if has_enabled_replicas else replicas_number)
+        if le(2, enabled_replicas_number_):
             gang_min_members = get(annotations, 'tensor-fusion.ai/gang-min-members')
-            if lt(desired, integer(gang_min_members)):
-                spec = get(object_, 'spec')
-                enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
-                replicas = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+            if lt(enabled_replicas_number_, integer(gang_min_members)):
+                reads_1 = ([replicas_] if has_replicas else [*[replicas_], *([replicas] if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else [*[kind], *(([parallelism] if (parallelism is not None) else [parallelism]) if value else [kind])])])
                 out((
                     (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members'),
                     False,
-                    say('gang-min-members is ', text(gang_min_members), ', and there are ', text(desired), ' replicas'),
-                    say('at most ', text(desired)),
+                    say('gang-min-members is ', text(gang_min_members), ', and there are ', text(enabled_replicas_number_), ' replicas'),
+                    say('at most ', text(enabled_replicas_number_)),
                     gang_min_members,
-                    [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') if (enabled_replicas is not None) else ((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'replicas') if (replicas is not None) else ((*('object',), 'spec', 'parallelism') if equal(get(template_, 'kind'), 'Job') else (*('object',), 'spec', 'replicas')))), say('the number of replicas is ', text(desired)))],
-                    (say('write ', text(desired)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members'), desired), )),
-                    [*[*[get(annotations, 'tensor-fusion.ai/gang-enabled')], *_desired_9640c8_because(s, True)], *[*[gang_min_members], *_desired_9640c8_because(s, True)]],
+                    [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') if has_enabled_replicas else ((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'replicas') if has_replicas else ((*('object',), 'spec', 'parallelism') if value else (*('object',), 'spec', 'replicas')))), say('the number of replicas is ', text(enabled_replicas_number_)))],
+                    (say('write ', text(enabled_replicas_number_)), False, (('set', (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members'), enabled_replicas_number_), )),
+                    [*[*[get(annotations, 'tensor-fusion.ai/gang-enabled')], *([enabled_replicas] if has_enabled_replicas else [*[enabled_replicas], *reads_1])], *[*[gang_min_members], *([enabled_replicas] if has_enabled_replicas else [*[enabled_replicas], *reads_1])]],
                 ))
 
 
 def TF543(s: Any, p: Any, out: Any) -> None:
     """gang-of-one"""
     pod_ = s.pod
-    object_ = s.object
     template_ = s.template
+    object_ = s.object
     annotations = get(pod_, 'metadata', 'annotations')
     gang_enabled = get(annotations, 'tensor-fusion.ai/gang-enabled')
     if equal(gang_enabled, 'true'):
-        desired = s.once(_desired_9640c8)
-        if lt(desired, 2):
-            spec = get(object_, 'spec')
-            enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
-            replicas = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+        kind = get(template_, 'kind')
+        spec = get(object_, 'spec')
+        replicas = get(spec, 'replicas')
+        parallelism = get(spec, 'parallelism')
+        value = equal(kind, 'Job')
+        enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
+        has_enabled_replicas = (enabled_replicas is not None)
+        enabled_replicas_number = integer(enabled_replicas)
+        replicas_ = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+        has_replicas = (replicas_ is not None)
+        replicas_number = (integer(replicas_) if has_replicas else (integer(replicas) if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(parallelism) if (parallelism is not None) else 1) if value else None)))
+        enabled_replicas_number_ = (enabled_replicas_number if has_enabled_replicas else replicas_number)
+        if lt(enabled_replicas_number_, 2):
+            reads_1 = ([replicas_] if has_replicas else [*[replicas_], *([replicas] if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else [*[kind], *(([parallelism] if (parallelism is not None) else [parallelism]) if value else [kind])])])
             out((
                 (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled'),
                 False,
-                say("gang-enabled is 'true', and the number of replicas is ", text(desired)),
+                say("gang-enabled is 'true', and the number of replicas is ", text(enabled_replicas_number_)),
                 '2 replicas or more, or no gang',
                 gang_enabled,
-                [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') if (enabled_replicas is not None) else ((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'replicas') if (replicas is not None) else ((*('object',), 'spec', 'parallelism') if equal(get(template_, 'kind'), 'Job') else (*('object',), 'spec', 'replicas')))), say('the number of replicas is ', text(desired)))],
+                [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') if has_enabled_replicas else ((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'replicas') if has_replicas else ((*('object',), 'spec', 'parallelism') if value else (*('object',), 'spec', 'replicas')))), say('the number of replicas is ', text(enabled_replicas_number_)))],
                 ('leave gang-enabled out', False, ()),
-                [*[gang_enabled], *_desired_9640c8_because(s, True)],
+                [*[gang_enabled], *([enabled_replicas] if has_enabled_replicas else [*[enabled_replicas], *reads_1])],
             ))
 
 
@@ -1465,12 +1460,19 @@ def TF545(s: Any, p: Any, out: Any) -> None:
 def TF546(s: Any, p: Any, out: Any) -> None:
     """gang-without-minimum"""
     pod_ = s.pod
+    template_ = s.template
+    object_ = s.object
     annotations = get(pod_, 'metadata', 'annotations')
     gang_enabled = get(annotations, 'tensor-fusion.ai/gang-enabled')
     if equal(gang_enabled, 'true'):
         gang_min_members = get(annotations, 'tensor-fusion.ai/gang-min-members')
         has_gang_min_members = (gang_min_members is not None)
         if (equal((gang_min_members if has_gang_min_members else ''), '') or equal(integer(gang_min_members), 0)):
+            kind = get(template_, 'kind')
+            spec = get(object_, 'spec')
+            parallelism = get(spec, 'parallelism')
+            enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
+            replicas = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
             out((
                 ((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-min-members') if has_gang_min_members else (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled')),
                 False,
@@ -1478,8 +1480,8 @@ def TF546(s: Any, p: Any, out: Any) -> None:
                 'gang-min-members of 2 or more',
                 gang_min_members,
                 [],
-                (say('add tensor-fusion.ai/gang-min-members', (', at most the replicas' if le(2, s.once(_desired_9640c8)) else '')), False, ()),
-                [*[gang_enabled], *(([gang_min_members] if has_gang_min_members else [gang_min_members]) if equal((gang_min_members if has_gang_min_members else ''), '') else [gang_min_members])],
+                (say('add tensor-fusion.ai/gang-min-members', (', at most the replicas' if le(2, (integer(enabled_replicas) if (enabled_replicas is not None) else (integer(replicas) if (replicas is not None) else (integer(get(spec, 'replicas')) if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(parallelism) if (parallelism is not None) else 1) if equal(kind, 'Job') else None))))) else '')), False, ()),
+                [*[gang_enabled], *reason(s, [([gang_min_members] if has_gang_min_members else [gang_min_members]) if equal((gang_min_members if has_gang_min_members else ''), '') else None, [gang_min_members] if equal(integer(gang_min_members), 0) else None])],
             ))
 
 
@@ -1500,7 +1502,7 @@ def TF069(s: Any, p: Any, out: Any) -> None:
                 port_name,
                 [],
                 ("set tensor-fusion.ai/port-name to the name of a port in a container's ports", False, ()),
-                [*[host_port], *([port_name] if (not has_port_name) else [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) for because_ in [*[get(c, 'ports')], *[because_ for q_at, q in located((*c_at, 'ports'), get(c, 'ports')) for because_ in [*[get(q, 'name')], *[port_name]]]]], *[None]])],
+                [*[host_port], *reason(s, [[port_name] if (not has_port_name) else None, [*[get(pod_, 'spec', 'containers')], *[because_ for c_at, c in located((*('pod',), 'spec', 'containers'), get(pod_, 'spec', 'containers')) for because_ in [*[get(c, 'ports')], *[because_ for q_at, q in located((*c_at, 'ports'), get(c, 'ports')) for because_ in [*[get(q, 'name')], *[port_name]]]]], *[None]] if (not any(any(equal(get(q, 'name'), port_name) for q in items(get(c, 'ports'))) for c in items(get(pod_, 'spec', 'containers')))) else None])],
             ))
 
 
@@ -1526,5 +1528,5 @@ def TF077(s: Any, p: Any, out: Any) -> None:
                             workload_profile,
                             [((*('object',), 'metadata', 'namespace'), "the workload's namespace")],
                             (say('add namespace ', text(namespace), " to the profile's metadata"), False, ()),
-                            [*[*[workload_profile], *[namespace]], *[*[*[workloadprofile], *[because_ for w_at, w in s.located_all('WorkloadProfile') if (equal(get(w, 'metadata', 'name'), workload_profile) and (not (get(w, 'metadata', 'namespace') is not None))) for because_ in [*[*[get(w, 'metadata', 'name')], *[workload_profile]], *[get(w, 'metadata', 'namespace')]]]], *[*[workloadprofile], *[because_ for q_at, q in s.located_all('WorkloadProfile') for because_ in ([*[get(q, 'metadata', 'name')], *[workload_profile]] if (not equal(get(q, 'metadata', 'name'), workload_profile)) else [*[get(q, 'metadata', 'namespace')], *[namespace]])]]]],
+                            [*[*[workload_profile], *[namespace]], *[*[*[workloadprofile], *[because_ for w_at, w in s.located_all('WorkloadProfile', '') if (equal(get(w, 'metadata', 'name'), workload_profile) and (not (get(w, 'metadata', 'namespace') is not None))) for because_ in [*[*[get(w, 'metadata', 'name')], *[workload_profile]], *[get(w, 'metadata', 'namespace')]]]], *[*[workloadprofile], *[because_ for q_at, q in s.located_all('WorkloadProfile', '') for because_ in reason(s, [[*[get(q, 'metadata', 'name')], *[workload_profile]] if (not equal(get(q, 'metadata', 'name'), workload_profile)) else None, [*[get(q, 'metadata', 'namespace')], *[namespace]] if (not equal(get(q, 'metadata', 'namespace'), namespace)) else None])]]]],
                         ))

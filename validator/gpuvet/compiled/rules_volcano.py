@@ -7,7 +7,7 @@ from gpuvet.values.graph import (
 )
 from gpuvet.values.total import (
     add, contains, equal, get, integer, is_type, items, largest, le, located, lower, lt, matches, member, nearest,
-    place_of, say, size, split, sub, text, total,
+    place_of, reason, say, size, split, sub, text, total,
 )
 
 
@@ -157,7 +157,7 @@ def VJ108(s: Any, p: Any, out: Any) -> None:
                 tasks,
                 [],
                 None,
-                [*([tasks] if is_type(tasks, 'list') else [*[tasks], *[get(spec_, 'minAvailable')], *([get(spec_, 'schedulerName')] if (get(spec_, 'schedulerName') is not None) else ([get(spec_, 'policies')] if (get(spec_, 'policies') is not None) else ([get(spec_, 'plugins')] if (get(spec_, 'plugins') is not None) else [get(spec_, 'queue')])))]), *[tasks]],
+                [*reason(s, [[tasks] if is_type(tasks, 'list') else None, [*[tasks], *[get(spec_, 'minAvailable')], *reason(s, [[get(spec_, 'schedulerName')] if (get(spec_, 'schedulerName') is not None) else None, [get(spec_, 'policies')] if (get(spec_, 'policies') is not None) else None, [get(spec_, 'plugins')] if (get(spec_, 'plugins') is not None) else None, [get(spec_, 'queue')] if (get(spec_, 'queue') is not None) else None])] if ((not (tasks is not None)) and (get(spec_, 'minAvailable') is not None) and ((get(spec_, 'schedulerName') is not None) or (get(spec_, 'policies') is not None) or (get(spec_, 'plugins') is not None) or (get(spec_, 'queue') is not None))) else None]), *[tasks]],
             ))
 
 
@@ -175,8 +175,8 @@ def VJ109(s: Any, p: Any, out: Any) -> None:
                 value_ = lt(0, size(value))
                 value__ = [t for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) and matches(name, 'default(0|[1-9][0-9]{0,8})') and equal(integer(get(split(name, 'default'), 1)), integer(t_at[-1])))]
                 if (value_ or lt(0, size(value__))):
-                    reads_1 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[get(t, 'name')], *[get(t, 'name')]], *[name], *[get(split(name, 'default'), 1)]]]]
-                    reads_2 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[name]]]]
+                    reads_1 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[name]]]]
+                    reads_2 = [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[*[get(t, 'name')], *[get(t, 'name')]], *[name], *[get(split(name, 'default'), 1)]]]]
                     out((
                         (*task_at, 'name'),
                         False,
@@ -185,7 +185,7 @@ def VJ109(s: Any, p: Any, out: Any) -> None:
                         name,
                         [(((*place_of([(t_at, t) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (lt(integer(t_at[-1]), integer(task_at[-1])) and equal(get(t, 'name'), name))], 0), 'name') if value_ else place_of([(t_at, t) for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) if (((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) and matches(name, 'default(0|[1-9][0-9]{0,8})') and equal(integer(get(split(name, 'default'), 1)), integer(t_at[-1])))], 0)), say('the other ', text(name)))],
                         None,
-                        [*[*[name], *[name]], *(reads_2 if value_ else reads_1)],
+                        [*[*[name], *[name]], *reason(s, [reads_1 if value_ else None, reads_2 if lt(0, size(value__)) else None])],
                     ))
 
 
@@ -359,7 +359,7 @@ def VJ114(s: Any, p: Any, out: Any) -> None:
                             event,
                             [],
                             ("name the events instead of '*', or drop the others", False, ()),
-                            [*[event], *[*[policies], *[because_ for o_at, o in located((*holder_at, 'policies'), policies) if (((get(o, 'event') is not None) and (not member(get(o, 'event'), ('', '*')))) or any((not equal(x, '*')) for x in items(get(o, 'events')))) for because_ in ([*[get(o, 'event')], *[get(o, 'event')]] if ((get(o, 'event') is not None) and (not member(get(o, 'event'), ('', '*')))) else [*[get(o, 'events')], *[because_ for x_at, x in located((*o_at, 'events'), get(o, 'events')) if (not equal(x, '*')) for because_ in [x]]])]]],
+                            [*[event], *[*[policies], *[because_ for o_at, o in located((*holder_at, 'policies'), policies) if (((get(o, 'event') is not None) and (not member(get(o, 'event'), ('', '*')))) or any((not equal(x, '*')) for x in items(get(o, 'events')))) for because_ in reason(s, [[*[get(o, 'event')], *[get(o, 'event')]] if ((get(o, 'event') is not None) and (not member(get(o, 'event'), ('', '*')))) else None, [*[get(o, 'events')], *[because_ for x_at, x in located((*o_at, 'events'), get(o, 'events')) if (not equal(x, '*')) for because_ in [x]]] if any((not equal(x, '*')) for x in items(get(o, 'events'))) else None])]]],
                         ))
 
 
@@ -604,7 +604,7 @@ def VJ099(s: Any, p: Any, out: Any) -> None:
                         restartPolicy,
                         [],
                         ('add restartPolicy: Never', False, ()),
-                        [*[*[get(spec_, 'containers')], *[restartPolicy]], *([*[get(task, 'policies')], *[because_ for o_at, o in located((*task_at, 'policies'), get(task, 'policies')) if (equal(get(o, 'event'), 'TaskCompleted') or member('TaskCompleted', get(o, 'events'))) for because_ in ([get(o, 'event')] if equal(get(o, 'event'), 'TaskCompleted') else [get(o, 'events')])]] if any((equal(get(o, 'event'), 'TaskCompleted') or member('TaskCompleted', get(o, 'events'))) for o in items(get(task, 'policies'))) else [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'template', 'spec', 'restartPolicy')]]])],
+                        [*[*[get(spec_, 'containers')], *[restartPolicy]], *reason(s, [[*[get(task, 'policies')], *[because_ for o_at, o in located((*task_at, 'policies'), get(task, 'policies')) if (equal(get(o, 'event'), 'TaskCompleted') or member('TaskCompleted', get(o, 'events'))) for because_ in reason(s, [[get(o, 'event')] if equal(get(o, 'event'), 'TaskCompleted') else None, [get(o, 'events')] if member('TaskCompleted', get(o, 'events')) else None])]] if any((equal(get(o, 'event'), 'TaskCompleted') or member('TaskCompleted', get(o, 'events'))) for o in items(get(task, 'policies'))) else None, [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [get(t, 'template', 'spec', 'restartPolicy')]]] if (not any(member(get(t, 'template', 'spec', 'restartPolicy'), ('Never', 'OnFailure')) for t in items(tasks))) else None])],
                     ))
 
 
@@ -694,7 +694,7 @@ def VJ125(s: Any, p: Any, out: Any) -> None:
                         effective_is_local_gpu,
                         [],
                         ("use remote mode, or add tensor-fusion.ai/gang-enabled: 'true' and tensor-fusion.ai/gang-min-members", False, ()),
-                        [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[get(metadata, 'annotations', 'tensor-fusion.ai/gang-enabled')], *([schedulerName] if equal(schedulerName, 'volcano') else [*[schedulerName], *[get(template_, 'kind')], *([scheduler] if (scheduler is not None) else [scheduler])])], *[effective_is_local_gpu]],
+                        [*[*[get(metadata, 'labels', 'tensor-fusion.ai/enabled')], *[get(metadata, 'annotations', 'tensor-fusion.ai/gang-enabled')], *reason(s, [[schedulerName] if equal(schedulerName, 'volcano') else None, [*[schedulerName], *[get(template_, 'kind')], *([scheduler] if (scheduler is not None) else [scheduler])] if ((not (schedulerName is not None)) and member(get(template_, 'kind'), ('Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh')) and equal((scheduler if (scheduler is not None) else 'volcano'), 'volcano')) else None])], *[effective_is_local_gpu]],
                     ))
 
 
@@ -727,7 +727,7 @@ def VJ102(s: Any, p: Any, out: Any) -> None:
     object_ = s.object
     spec = get(object_, 'spec')
     for plugin_at, plugin in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'plugins'), get((get(spec, 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else spec), 'plugins')):
-        if (not member(plugin_at[-1], ('ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'))):
+        if (not (type(plugin_at[-1]) is str and plugin_at[-1] in {'ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'})):
             value = nearest(plugin_at[-1], ('ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'))
             out((
                 plugin_at,
@@ -898,7 +898,7 @@ def VJ132(s: Any, p: Any, out: Any) -> None:
                         dependency,
                         [],
                         (say('write ', text(value_)), False, (('set', dependency_at, value_), )),
-                        [*([dependency] if not matches(dependency, 'default[0-9]+') else [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[get(t, 'name')]]]]), *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[dependency]]]]],
+                        [*reason(s, [[dependency] if not matches(dependency, 'default[0-9]+') else None, [*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[get(t, 'name')]]]] if not any(((not (get(t, 'name') is not None)) or equal(get(t, 'name'), '')) for t in items(tasks)) else None]), *[*[tasks], *[because_ for t_at, t in located((*((*('object',), 'spec', 'jobTemplate', 'spec') if equal(get(object_, 'kind'), 'CronJob') else (*('object',), 'spec')), 'tasks'), tasks) for because_ in [*[get(t, 'name')], *[dependency]]]]],
                     ))
 
 

@@ -1,5 +1,6 @@
 """What a run knows of other objects. Three answers: the object, None (known absent), UNKNOWN."""
 
+import os
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -37,16 +38,18 @@ class Fact(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def _documents(file: str) -> list[Document]:
-    try:
-        with open(file, "rb") as stream:
-            return read(stream.read()).documents
-    except OSError:
-        return []
+def _documents(file: str, device: int, inode: int, changed: int) -> list[Document]:
+    """The documents of a file as it is now: names alone would mix up files of different folders, and of different times."""
+    with open(file, "rb") as stream:
+        return read(stream.read()).documents
 
 
 def _document(file: str, index: int) -> Document | None:
-    documents = _documents(file)
+    try:
+        status = os.stat(file)
+        documents = _documents(file, status.st_dev, status.st_ino, status.st_mtime_ns)
+    except OSError:
+        return None
     return documents[index] if index < len(documents) else None
 
 

@@ -7,11 +7,8 @@ from typing import Any, NamedTuple
 from gpuvet.engine.domains import NO_DOMAINS, Domains
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.finding import Severity
-from gpuvet.values.rule import RuleInfo
+from gpuvet.values.rule import PLATFORMS, RuleInfo
 from gpuvet.values.version import in_range, parse_version
-
-PLATFORMS = ("tensorFusion", "koordinator", "qgpu", "kubernetes")
-"""What the configuration may name the version of; rules see it as the parameter `platform.NAME`, absent when not named."""
 
 Check = Callable[[Any, Mapping[str, Any], Callable[[tuple[Any, ...]], None]], None]
 
@@ -60,13 +57,16 @@ class RuleSet:
         self.domains = domains
         self.by_name = any(rule.info.names for rule in self.rules)
         self.by_image = any(rule.info.images for rule in self.rules)
+        self._superseding = [(rule.info.id, other) for rule in self.rules for other in rule.info.supersedes]
         self.finds = frozenset(kind for rule in self.rules for kind in rule.info.finds)
         for rule in self.rules:
             for sort, token in _tokens(rule.info, usage_key):
                 self._index.setdefault((rule.info.on, sort, token), []).append(rule)
         self.subjects = frozenset(on for on, _, _ in self._index)
 
-    def select(self, on: str, kind: str, keys: tuple[str, ...], names: tuple[str, ...] = (), images: tuple[str, ...] = ()) -> tuple[BoundRule, ...]:
+    def select(
+        self, on: str, kind: str, keys: tuple[str, ...], names: tuple[str, ...] = (), images: tuple[str, ...] = ()
+    ) -> tuple[BoundRule, ...]:
         """The rules that may speak about a subject that shows these keys, in catalogue order."""
         memo = (on, kind, keys + names + images) if names or images else (on, kind, keys)
         found = self._memo.get(memo)
@@ -98,9 +98,21 @@ class RuleSet:
             add("image", image)
         return tuple(sorted(found.values(), key=lambda rule: self._order[rule.info.id]))
 
+    def linked(self, ids: frozenset[str]) -> frozenset[str]:
+        """The rules, and all that supersede them or are superseded by them: these are judged together or not at all."""
+        found = set(ids)
+        grew = True
+        while grew:
+            grew = False
+            for one, other in self._superseding:
+                if (one in found) != (other in found):
+                    found.update((one, other))
+                    grew = True
+        return frozenset(found)
+
     def needles(self) -> tuple[bytes, ...]:
-        """Byte strings of which a file must hold one for any rule to speak about it."""
-        found: set[str] = set()
+        """Byte strings of which a file must hold one for any rule to speak about it, or to look something up in it."""
+        found = {find.rpartition("/")[2] for find in self.finds}
         for rule in self.rules:
             info = rule.info
             for sort, token in _tokens(info, self.usage_key):
@@ -142,8 +154,9 @@ def bind(infos: Iterable[RuleInfo], selection: Selection, functions: Mapping[str
     versions = {name: _version(name, text) for name, text in selection.platforms.items()}
     for info in infos:
         severity = _severity(info, selection.severities)
-        if info.platform is not None:
-            severity = _gated(info.platform, severity, versions)
+        if info.platform is not None and severity != "off":
+            chosen = selection.severities.get(info.id, "on") != "on"
+            severity = _gated(info.platform, severity, versions, chosen)
         if severity == "off":
             continue
         parameters = {**named, **info.parameters, **selection.common, **selection.parameters.get(info.id, {})}
@@ -159,11 +172,12 @@ def _severity(info: RuleInfo, severities: Mapping[str, str]) -> str:
     return info.severity
 
 
-def _gated(platform: tuple[str, str, str], severity: str, versions: Mapping[str, tuple[int, ...]]) -> str:
+def _gated(platform: tuple[str, str, str], severity: str, versions: Mapping[str, tuple[int, ...]], chosen: bool) -> str:
+    """The severity by the platform's version; what bundle or configuration say of the rule itself counts without a version too."""
     name, text, unnamed = platform
     if name in versions:
         return severity if in_range(versions[name], text) else "off"
-    if unnamed == "apply":
+    if unnamed == "apply" or (chosen and unnamed != "skip"):
         return severity
     return "off" if unnamed == "skip" else unnamed
 

@@ -12,6 +12,10 @@ def span_of(document: Document, path: Path, on_key: bool = False) -> Span:
     """The author's place for a path: the scalar itself, the key of a map or list, or the nearest ancestor that exists."""
     whole = path
     while path:
+        if path != whole and isinstance(value_at(document.value, path), str):
+            inner = _embedded_span(document, path, whole[len(path) :], on_key)
+            if inner is not None:
+                return inner
         span = document.value_span(path)
         if span is not None:
             exact = path == whole
@@ -19,11 +23,6 @@ def span_of(document: Document, path: Path, on_key: bool = False) -> Span:
             if key is not None and (on_key or not exact or span.line != span.end_line or type(value_at(document.value, path)) in (dict, list)):
                 return key
             return span
-        value = value_at(document.value, path)
-        if isinstance(value, str) and path != whole:
-            inner = _embedded_span(document, path, whole[len(path) :], on_key)
-            if inner is not None:
-                return inner
         path = path[:-1]
     root = document.value_span(())
     if root is None:

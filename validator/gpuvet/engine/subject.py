@@ -46,7 +46,7 @@ class ObjectScope:
 class Subject:
     """The value a rule is about. `place` leads to it from the object."""
 
-    __slots__ = ("_asked", "_resolver", "_sums", "path", "pod", "scope", "template", "value", "view")
+    __slots__ = ("_resolver", "_sums", "path", "pod", "scope", "template", "value", "view")
 
     def __init__(
         self, scope: ObjectScope, value: Any, path: Path, pod: dict[str, Any] | None = None, view: Template | None = None
@@ -59,8 +59,6 @@ class Subject:
         self.template = template_facts(scope, view)
         self._resolver: Resolver | None = None
         self._sums: dict[Any, Any] = {}
-        self._asked: dict[str, set[str]] = {}
-        """Per effective field: the kinds that it hangs on and that gave no certain answer."""
 
     @property
     def object(self) -> dict[str, Any]:
@@ -76,13 +74,9 @@ class Subject:
         return self._resolver
 
     def resolved(self, field: str) -> Resolved | None:
-        """An effective field with its source. Whoever asks for it again depends on the same other objects."""
-        before = self.scope.asked
-        self.scope.asked = set()
+        """An effective field with its source. Whoever asks for it depends on the same other objects."""
         found = self.resolver().field(field)
-        self.scope.asked |= self._asked.setdefault(field, set())
-        self._asked[field] = set(self.scope.asked)
-        self.scope.asked |= before
+        self.scope.asked |= self.resolver().hangs_on(field)
         return found
 
     def effective(self, field: str) -> Any:
@@ -111,15 +105,15 @@ class Subject:
         self.scope.asked.add(kind)
         return answer
 
-    def find_all(self, kind: str) -> list[Any] | Unknown:
-        """The values of all known objects of a kind."""
+    def find_all(self, kind: str, name: str = "") -> list[Any] | Unknown:
+        """The values of all known objects of a kind, or those of one name."""
         self.scope.asked.add(kind)
         answer = self.scope.context.find_all(kind)
-        return answer if isinstance(answer, Unknown) else [fact.value for fact in answer]
+        return answer if isinstance(answer, Unknown) else [fact.value for fact in answer if not name or fact.name == name]
 
-    def located_all(self, kind: str) -> list[tuple[Place, Any]]:
-        """Place and value of each known object of a kind; none when the run cannot tell."""
-        return [(known.place, known.value) for known in self.known(kind)[0]]
+    def located_all(self, kind: str, name: str = "") -> list[tuple[Place, Any]]:
+        """Place and value of each known object of a kind, or those of one name; none when the run cannot tell."""
+        return [(known.place, known.value) for known in self.known(kind)[0] if not name or known.place[1][1] == name]
 
     def pod_sum(self, key: Any) -> int | None:
         """What the scheduler counts for a resource over the whole Pod, worked out once."""

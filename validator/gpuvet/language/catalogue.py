@@ -7,11 +7,13 @@ from pydantic import ValidationError
 
 from gpuvet.language import ir
 from gpuvet.language.expression import ExpressionError
+from gpuvet.language.kinds import KINDS
 from gpuvet.language.rule import RuleText
 from gpuvet.manifests.document import Document
 from gpuvet.manifests.reader import read
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.path import Path
+from gpuvet.values.total import nearest
 
 
 class LoadedRule(NamedTuple):
@@ -77,13 +79,47 @@ def _load_rule(document: Document, entry: Any, index: int, definitions: dict[str
     try:
         rule = RuleText.model_validate(entry)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = tuple(part for part in first["loc"] if part != "constraint")
-        line = line_of(document, (*here, *where))
-        message = str(first["msg"]).removeprefix("Value error, ")
-        raise ConfigError(f"{name}:{line}: rule {identity}: {'.'.join(map(str, where)) or 'rule'}: {message}") from None
+        path, message = _first(error, entry)
+        words = f"{'.'.join(map(str, path))}: {message}" if path else message
+        path = path or _constraint(entry)
+        if path[:1] == ("on",):
+            path = ("true",)
+        raise ConfigError(f"{name}:{line_of(document, (*here, *path))}: rule {identity}: {words}") from None
     try:
         checks = rule.lower(definitions)
-    except (ExpressionError, ValueError, KeyError) as error:
-        raise ConfigError(f"{name}:{line_of(document, here)}: rule {identity}: {error}") from None
+    except (ExpressionError, ValueError) as error:
+        path = _where(entry, error.text) if isinstance(error, ExpressionError) else _constraint(entry)
+        raise ConfigError(f"{name}:{line_of(document, (*here, *path))}: rule {identity}: {error}") from None
     return LoadedRule(rule, checks, name, line_of(document, here))
+
+
+def _first(error: ValidationError, entry: Any) -> tuple[Path, str]:
+    """The path in the rule and the words of the first thing that is wrong."""
+    first = error.errors()[0]
+    path: Path = tuple(part for part in first["loc"] if part != "constraint")
+    fields = tuple(RuleText.model_fields)
+    constraint = _constraint(entry)
+    if constraint and path and path[0] not in RuleText.model_fields and path[0] not in entry:
+        fields = tuple(field.alias or key for key, field in KINDS[str(constraint[0])].model_fields.items())
+        path = (*constraint, *path)
+    if first["type"] == "extra_forbidden":
+        near = nearest(path[-1], fields) if len(path) == (2 if path[:1] == constraint else 1) else None
+        return path, "there is no such field" + (f"; did you mean {near}?" if near else "")
+    return path, str(first["msg"]).removeprefix("Value error, ")
+
+
+def _constraint(entry: Any) -> Path:
+    """The path of the first constraint."""
+    return next(((key,) for key in entry if key in KINDS), ()) if isinstance(entry, dict) else ()
+
+
+def _where(value: Any, text: str, path: Path = ()) -> Path:
+    """The path of the first text that is the expression, or has it in braces; empty when it stands in a definition of the file."""
+    if isinstance(value, str) and (value == text or f"{{{text}}}" in value):
+        return path
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in pairs:
+        found = _where(item, text, (*path, key))
+        if found:
+            return found
+    return ()

@@ -9,20 +9,23 @@ variable is the value and key(v) its key. The functions are in `FUNCTIONS` and d
 
 import re
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any, NamedTuple
 
 from gpuvet.language import ir
 from gpuvet.values import total
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.quantity import NANOS, parse_quantity
+from gpuvet.values.version import parse_version
 
 
 class ExpressionError(ConfigError):
     """An expression is malformed; `column` is 1-based within its text."""
 
-    def __init__(self, message: str, column: int) -> None:
+    def __init__(self, message: str, column: int, text: str = "") -> None:
         super().__init__(message)
         self.column = column
+        self.text = text
 
 
 class Macro(NamedTuple):
@@ -35,11 +38,12 @@ class Macro(NamedTuple):
 class Scope(NamedTuple):
     """What names mean: the subject, definitions (`let`, those with parameters apart), and bound variables.
 
-    Inside a macro `definitions` holds what was given too, and `outer` the variables of those who call it: they may not be bound again.
+    A definition may be wrong as long as nothing uses it. Inside a macro `definitions` holds what was given too, and `outer` the
+    variables of those who call it: they may not be bound again.
     """
 
     subject: str
-    definitions: Mapping[str, ir.Expr]
+    definitions: Mapping[str, "ir.Expr | ExpressionError"]
     variables: frozenset[str]
     macros: Mapping[str, Macro] = {}
     outer: frozenset[str] = frozenset()
@@ -123,13 +127,17 @@ class _Parser:
         self.kind: str | None = None
         self.word = ""
         self.start = 0
+        self.before = 0
+        """Where the word before stands, which was taken."""
         self.advance()
 
-    def error(self, message: str) -> ExpressionError:
-        return ExpressionError(f"{message} at column {self.start + 1} of {self.text!r}", self.start + 1)
+    def error(self, message: str, start: int | None = None) -> ExpressionError:
+        column = (self.start if start is None else start) + 1
+        return ExpressionError(f"{message} at column {column} of {self.text!r}", column, self.text)
 
     def advance(self) -> str:
         word = self.word
+        self.before = self.start
         match = _TOKEN.match(self.text, self.position)
         if match is None:
             rest = self.text[self.position :]
@@ -155,10 +163,12 @@ class _Parser:
 
     def ternary(self, scope: Scope) -> ir.Expr:
         test = self.either(scope)
+        start = self.start
         if self.take("?"):
             then = self.ternary(scope)
             self.expect(":")
-            return ir.If(test, then, self.ternary(scope))
+            otherwise = self.ternary(scope)
+            return self.checked(lambda: choose(test, then, otherwise), start)
         return test
 
     def either(self, scope: Scope) -> ir.Expr:
@@ -175,6 +185,7 @@ class _Parser:
 
     def relation(self, scope: Scope) -> ir.Expr:
         left = self.sum(scope)
+        start = self.start
         op = self.take("==", "!=", "<", "<=", ">", ">=", "in")
         if op is None:
             return left
@@ -182,30 +193,31 @@ class _Parser:
         if op == "in":
             return ir.Member(left, right)
         if op in ("==", "!="):
-            left, right = unify(left, right)
-            equal = ir.Equal(left, right)
+            equal = self.checked(lambda: same(left, right), start)
             return equal if op == "==" else ir.Not(equal)
-        return self.checked(lambda: compare(op, left, right))
+        return self.checked(lambda: compare(op, left, right), start)
 
     def sum(self, scope: Scope) -> ir.Expr:
         left = self.product(scope)
         while op := self.take("+", "-"):
+            start = self.before
             right = self.product(scope)
-            left = self.checked(lambda: arithmetic(op, left, right))  # noqa: B023
+            left = self.checked(lambda: arithmetic(op, left, right), start)  # noqa: B023
         return left
 
     def product(self, scope: Scope) -> ir.Expr:
         left = self.unary(scope)
         while op := self.take("*", "/", "%"):
+            start = self.before
             right = self.unary(scope)
-            left = self.checked(lambda: arithmetic(op, left, right))  # noqa: B023
+            left = self.checked(lambda: arithmetic(op, left, right), start)  # noqa: B023
         return left
 
-    def checked(self, build: Callable[[], ir.Expr]) -> ir.Expr:
+    def checked(self, build: Callable[[], ir.Expr], start: int) -> ir.Expr:
         try:
             return build()
         except ValueError as error:
-            raise self.error(str(error)) from None
+            raise self.error(str(error), start) from None
 
     def unary(self, scope: Scope) -> ir.Expr:
         if self.take("!"):
@@ -227,20 +239,24 @@ class _Parser:
                 if self.kind != "name":
                     raise self.error("expected a name")
                 name = self.advance()
+                start = self.before
                 if not self.take("("):
                     expr = ir.Get(expr, ir.Constant(name))
                 elif name in _MACROS:
                     expr = self.macro(name, expr, scope)
                 else:
-                    expr = self.call(name, [expr, *self.arguments(scope)], scope)
+                    expr = self.call(name, [expr, *self.arguments(scope)], scope, start)
             else:
                 return expr
 
     def macro(self, name: str, of: ir.Expr, scope: Scope) -> ir.Expr:
         if self.kind != "name":
             raise self.error("expected a variable")
+        start = self.start
         var = self.variable(scope)
         self.expect(",")
+        if var in scope.variables:
+            raise self.error(f"the variable {var!r} is bound already", start)
         body = self.ternary(scope.bind(var))
         self.expect(")")
         return ir.Quantified(name, var, of, body)  # type: ignore[arg-type]
@@ -252,7 +268,9 @@ class _Parser:
             raise self.error(f"a variable cannot be called {self.word!r}")
         return self.advance()
 
-    def pod_sum(self, scope: Scope) -> ir.Expr:
+    def pod_sum(self, scope: Scope, start: int) -> ir.Expr:
+        if scope.subject not in ("pod", "container"):
+            raise self.error(f"there is no podSum in a rule on: {scope.subject}", start)
         key = self.ternary(scope)
         if not self.take(","):
             self.expect(")")
@@ -265,10 +283,10 @@ class _Parser:
         self.expect(")")
         return ir.PodSum(key, var, _as_quantity(body))
 
-    def expand(self, name: str, given: list[ir.Expr], scope: Scope) -> ir.Expr:
+    def expand(self, name: str, given: list[ir.Expr], scope: Scope, start: int) -> ir.Expr:
         macro = scope.macros[name]
         if len(given) != len(macro.parameters):
-            raise self.error(f"{name} takes {len(macro.parameters)} arguments, not {len(given)}")
+            raise self.error(f"{name} takes {len(macro.parameters)} arguments, not {len(given)}", start)
         inner = scope._replace(
             definitions={**scope.definitions, **dict(zip(macro.parameters, given, strict=True))},
             variables=frozenset(),
@@ -285,16 +303,20 @@ class _Parser:
             found.append(self.ternary(scope))
         return found
 
-    def call(self, name: str, arguments: list[ir.Expr], scope: Scope) -> ir.Expr:
+    def call(self, name: str, arguments: list[ir.Expr], scope: Scope, start: int) -> ir.Expr:
         function = FUNCTIONS.get(name)
         if function is None:
-            raise self.error(f"there is no function {name!r}")
+            raise self.error(f"there is no function {name!r}", start)
+        try:
+            signature(function).bind(scope, *arguments)
+        except TypeError:
+            raise self.error(f"{name} does not take {len(arguments)} argument{'' if len(arguments) == 1 else 's'}", start) from None
+        if name in _OF_PODS and scope.subject not in ("pod", "container"):
+            raise self.error(f"there is no {name} in a rule on: {scope.subject}", start)
         try:
             return function(scope, *arguments)
-        except TypeError:
-            raise self.error(f"{name} does not take {len(arguments)} arguments") from None
         except ValueError as error:
-            raise self.error(f"{name}: {error}") from None
+            raise self.error(f"{name}: {error}", start) from None
 
     def primary(self, scope: Scope) -> ir.Expr:
         if self.take("("):
@@ -317,39 +339,44 @@ class _Parser:
             return ir.Constant(int(self.advance()))
         if self.kind == "name":
             name = self.advance()
+            start = self.before
             if self.take("("):
                 if name == "key":
                     return self.key_of(scope)
                 if name == "podSum":
-                    return self.pod_sum(scope)
+                    return self.pod_sum(scope, start)
                 if name in scope.macros:
-                    return self.expand(name, self.arguments(scope), scope)
-                return self.call(name, self.arguments(scope), scope)
-            return self.name(name, scope)
+                    return self.expand(name, self.arguments(scope), scope, start)
+                return self.call(name, self.arguments(scope), scope, start)
+            return self.name(name, scope, start)
         raise self.error("expected a value" if self.kind else "the expression ends too early")
 
     def key_of(self, scope: Scope) -> ir.Expr:
         name = self.advance()
+        start = self.before
         self.expect(")")
         given = scope.definitions.get(name)
         if name not in scope.variables and isinstance(given, ir.Name):
             return ir.KeyOf(given.name)
         if name not in scope.variables:
-            raise self.error(f"key() takes a bound variable, and {name!r} is none")
+            raise self.error(f"key() takes a bound variable, and {name!r} is none", start)
         return ir.KeyOf(name)
 
-    def name(self, name: str, scope: Scope) -> ir.Expr:
+    def name(self, name: str, scope: Scope, start: int) -> ir.Expr:
         if name in scope.variables:
             return ir.Name(name)
         if name in ("true", "false", "null"):
             return ir.Constant({"true": True, "false": False, "null": None}[name])
         if name in ("self", "pod", "object", "template"):
             if name in ("pod", "template") and scope.subject not in ("pod", "container"):
-                raise self.error(f"there is no {name} in a rule on: {scope.subject}")
+                raise self.error(f"there is no {name} in a rule on: {scope.subject}", start)
             return ir.Root(name)  # type: ignore[arg-type]
         if name in scope.definitions:
-            return scope.definitions[name]
-        raise self.error(f"unknown name {name!r}")
+            definition = scope.definitions[name]
+            if isinstance(definition, ExpressionError):
+                raise self.error(f"the definition of {name!r} is wrong here: {definition}", start)
+            return definition
+        raise self.error(f"unknown name {name!r}", start)
 
 
 def taken_by_printers(name: str) -> bool:
@@ -363,7 +390,8 @@ _LARGE = 30
 
 def _shared(name: str, expr: ir.Expr) -> ir.Expr:
     number = ir.type_of(expr) in ("bool", "integer", "quantity")
-    own = any(isinstance(part, ir.Param) for part in ir.walk(expr))  # each rule has its own parameters
+    # Each rule has its own parameters, and must be seen to ask for other objects itself.
+    own = any(isinstance(part, ir.Param | ir.Find | ir.FindAll | ir.Effective | ir.Source) for part in ir.walk(expr))
     return ir.Defined(name, expr) if number and not own and len(ir.parts(expr)) > _LARGE and not ir.free(expr) else expr
 
 
@@ -374,11 +402,36 @@ def _unquote(text: str) -> str:
 def unify(left: ir.Expr, right: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
     """Lets an integer constant stand beside a quantity, and a text constant beside a quantity or version."""
     types = {ir.type_of(left), ir.type_of(right)}
-    if "quantity" in types:
+    if "quantity" in types and "version" not in types:
         return _as_quantity(left), _as_quantity(right)
-    if "version" in types:
+    if "version" in types and not types & {"quantity", "integer"}:
         return _as_version(left), _as_version(right)
     return left, right
+
+
+_NUMBERS = ("quantity", "integer", "version")
+
+
+def choose(test: ir.Expr, then: ir.Expr, otherwise: ir.Expr) -> ir.Expr:
+    """One of two values. Raises ValueError when they are different sorts of numbers."""
+    if ir.ABSENT in (then, otherwise):
+        return ir.If(test, then, otherwise)
+    then, otherwise = unify(then, otherwise)
+    numbers = {ir.type_of(then), ir.type_of(otherwise)} & set(_NUMBERS)
+    if len(numbers) > 1:
+        raise ValueError(f"both values must be of one type, not {' and '.join(sorted(numbers))}")
+    return ir.If(test, then, otherwise)
+
+
+def same(left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    """Equality. Raises ValueError when the two can never be equal."""
+    left, right = unify(left, right)
+    numbers = {ir.type_of(left), ir.type_of(right)} & set(_NUMBERS)
+    if len(numbers) > 1:
+        raise ValueError(f"{' and '.join(sorted(numbers))} are never equal")
+    if numbers and any(isinstance(side, ir.Constant) and isinstance(side.value, str) for side in (left, right)):
+        raise ValueError(f"a text is never equal to {numbers.pop()}")
+    return ir.Equal(left, right)
 
 
 def _as_quantity(expr: ir.Expr) -> ir.Expr:
@@ -387,12 +440,17 @@ def _as_quantity(expr: ir.Expr) -> ir.Expr:
             return expr
         case ir.Constant(value=int() as number):
             return ir.Amount(number * NANOS)
-        case ir.Constant(value=str() as text) if (nanos := parse_quantity(text)) is not None:
+        case ir.Constant(value=str() as text):
+            nanos = parse_quantity(text)
+            if nanos is None:
+                raise ValueError(f"{text!r} is not a quantity")
             return ir.Amount(nanos)
     return expr if ir.type_of(expr) == "quantity" else ir.QuantityOf(expr)
 
 
 def _as_version(expr: ir.Expr) -> ir.Expr:
+    if isinstance(expr, ir.Constant) and isinstance(expr.value, str) and parse_version(expr.value) is None:
+        raise ValueError(f"{expr.value!r} is not a version")
     return expr if ir.type_of(expr) == "version" else ir.VersionOf(expr)
 
 
@@ -434,18 +492,22 @@ def _label(scope: Scope, key: ir.Expr) -> ir.Expr:
     return ir.Get(_path(_metadata(scope), "labels"), key)
 
 
-def _limit(scope: Scope, *arguments: ir.Expr, which: str = "limits") -> ir.Expr:
-    container, key = arguments if len(arguments) == 2 else (ir.Root("self"), *arguments)
+def _resource(which: str, first: ir.Expr, second: ir.Expr | None) -> ir.Expr:
+    container, key = (ir.Root("self"), first) if second is None else (first, second)
     return ir.Get(_path(container, "resources", which), key)
 
 
-def _request(scope: Scope, *arguments: ir.Expr) -> ir.Expr:
-    return _limit(scope, *arguments, which="requests")
+def _limit(scope: Scope, first: ir.Expr, second: ir.Expr | None = None) -> ir.Expr:
+    return _resource("limits", first, second)
 
 
-def _asked(scope: Scope, *arguments: ir.Expr) -> ir.Expr:
-    limit = _limit(scope, *arguments)
-    return ir.If(ir.Present(limit), limit, _request(scope, *arguments))
+def _request(scope: Scope, first: ir.Expr, second: ir.Expr | None = None) -> ir.Expr:
+    return _resource("requests", first, second)
+
+
+def _asked(scope: Scope, first: ir.Expr, second: ir.Expr | None = None) -> ir.Expr:
+    limit = _limit(scope, first, second)
+    return ir.If(ir.Present(limit), limit, _request(scope, first, second))
 
 
 def _containers(scope: Scope) -> ir.Expr:
@@ -465,11 +527,23 @@ def _find(scope: Scope, kind: ir.Expr, name: ir.Expr, namespace: ir.Expr = ir.AB
 
 def _matches(scope: Scope, of: ir.Expr, pattern: ir.Expr) -> ir.Expr:
     if isinstance(pattern, ir.Constant):
-        try:
-            re.compile(_text_constant(pattern), re.ASCII)
-        except re.error as error:
-            raise ValueError(f"bad regular expression: {error}") from None
+        check_pattern(_text_constant(pattern))
     return ir.Matches(of, pattern)
+
+
+_NOT_RE2 = re.compile(r"\(\?(?:[=!>(]|<[=!]|P=)|\\[1-9]|(?<!\\)[*+?}]\+")
+
+
+def check_pattern(pattern: str) -> None:
+    """Raises ValueError when the text is no regular expression, or one that RE2 (CEL, Rego) does not know."""
+    try:
+        re.compile(pattern, re.ASCII)
+    except re.error as error:
+        raise ValueError(f"bad regular expression: {error}") from None
+    bare = re.sub(r"\\\\|\[\^?\]?(?:\\.|[^\]\\])*\]", "x", pattern)
+    found = _NOT_RE2.search(bare)
+    if found is not None:
+        raise ValueError(f"bad regular expression: RE2 has no {found[0]!r} (look-around, back-reference, possessive)")
 
 
 def _integer(scope: Scope, of: ir.Expr) -> ir.Expr:
@@ -497,15 +571,15 @@ FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
     "effective": lambda scope, name: ir.Effective(_text_constant(name)),
     "source": lambda scope, name: ir.Source(_text_constant(name)),
     "find": _find,
-    "findAll": lambda scope, kind: ir.FindAll(_text_constant(kind)),
+    "findAll": lambda scope, kind, name=ir.Constant(""): ir.FindAll(_text_constant(kind), _text_constant(name)),
     "param": lambda scope, name: ir.Param(_text_constant(name)),
     "fact": lambda scope, name: ir.Fact(_text_constant(name)),
     "quantity": lambda scope, of: _as_quantity(of),
-    "isQuantity": lambda scope, of: ir.Present(_as_quantity(of)),
+    "isQuantity": lambda scope, of: ir.Present(of if ir.type_of(of) == "quantity" else ir.QuantityOf(of)),
     "int": _integer,
     "isInt": lambda scope, of: ir.Present(_integer(scope, of)),
     "version": lambda scope, of: _as_version(of),
-    "isVersion": lambda scope, of: ir.Present(_as_version(of)),
+    "isVersion": lambda scope, of: ir.Present(of if ir.type_of(of) == "version" else ir.VersionOf(of)),
     "isText": _is("text"),
     "isNumber": _is("number"),
     "isBool": _is("bool"),
@@ -531,5 +605,6 @@ FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
     "nearQuantity": lambda scope, of: ir.Python("near_quantity", (of,), "guesses what a malformed quantity was meant to be"),
     "json": lambda scope, of: ir.Parsed(of, "json"),
     "yaml": lambda scope, of: ir.Parsed(of, "yaml"),
-    "either": lambda scope, left, right: ir.If(ir.Present(left), left, right),
+    "either": lambda scope, left, right: choose(ir.Present(left), left, right),
 }
+_OF_PODS = ("containers", "effective", "source")

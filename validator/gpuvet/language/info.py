@@ -9,7 +9,7 @@ def rule_info(rule: LoadedRule, module: str) -> RuleInfo:
     """The rule without its constraint."""
     text = rule.text
     parts = [part for check in rule.checks for expr in _expressions(check) for part in ir.walk(expr)]
-    finds = sorted({part.kind for part in parts if isinstance(part, ir.Find | ir.FindAll)} | set(_effective_kinds(parts)))
+    finds = sorted({_sought(part) for part in parts if isinstance(part, ir.Find | ir.FindAll)} | set(_effective_kinds(parts)))
     platform = (text.platform.name, text.platform.versions, text.platform.unnamed) if text.platform else None
     reason = _no_export(text.sees, parts)
     return RuleInfo(
@@ -47,6 +47,12 @@ VOCABULARIES = {
     "IN": "input",
 }
 """Family letters -> vocabulary."""
+
+
+def _sought(part: ir.Find | ir.FindAll) -> str:
+    """The kind, or `Kind/name` where no other object of the kind matters."""
+    name = part.name.value if isinstance(part, ir.Find) and isinstance(part.name, ir.Constant) else part.name
+    return f"{part.kind}/{name}" if isinstance(name, str) and name else part.kind
 
 
 def _effective_kinds(parts: list[ir.Expr]) -> list[str]:

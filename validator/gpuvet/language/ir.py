@@ -83,9 +83,11 @@ class Find(Expr):
 
 @dataclass(frozen=True, slots=True)
 class FindAll(Expr):
-    """All known objects of a kind, as a list; unknown when the run knows none and the kind is not declared complete."""
+    """All known objects of a kind, or those of one name in any namespace, as a list; unknown when the run knows none of the kind
+    and it is not declared complete."""
 
     kind: str
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,7 +421,8 @@ def type_of(expr: Expr) -> str:
         case Arithmetic(left=left):
             return type_of(left)
         case If(then=then, otherwise=otherwise):
-            return type_of(then) if type_of(then) != "any" else type_of(otherwise)
+            types = {type_of(value) for value in (then, otherwise) if value != ABSENT}
+            return types.pop() if len(types) == 1 else "any"
         case Text(op="startsWith" | "endsWith" | "contains"):
             return "bool"
         case Flatten(of=of):

@@ -1,5 +1,7 @@
 """A rule as it stands in `rules/*.yaml`, and its lowering to checks."""
 
+import keyword
+import re
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -7,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from gpuvet.language import ir
 from gpuvet.language.expression import ExpressionError, Scope, parse, parse_template, taken_by_printers
 from gpuvet.language.kinds import KINDS, Kind
+from gpuvet.language.references import check_references
 from gpuvet.values.finding import Consequence, Severity
+from gpuvet.values.version import in_range
 
-PLATFORMS = ("tensorFusion", "koordinator", "qgpu", "kubernetes")
 Subject = Literal["metadata", "pod", "container", "object"]
 
 
@@ -66,6 +69,13 @@ class Platform(_Model):
     versions: str
     unnamed: Literal["skip", "apply", "info", "warning"] = "skip"
 
+    @field_validator("versions")
+    @classmethod
+    def _range(cls, value: str) -> str:
+        for part in re.split(r",|\|\|", value):
+            in_range((1,), part)
+        return value
+
 
 class RuleText(_Model):
     """One rule. The constraint is the one field that names a kind."""
@@ -117,6 +127,14 @@ class RuleText(_Model):
             raise ValueError("a rule needs a trigger: keys, kinds, names or images")
         return self
 
+    @field_validator("each")
+    @classmethod
+    def _names(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in value:
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name, re.ASCII) or keyword.iskeyword(name):
+                raise ValueError(f"{name!r} is not a name such as container")
+        return value
+
     @field_validator("constraint", mode="before")
     @classmethod
     def _kept(cls, value: Any) -> Any:
@@ -138,17 +156,22 @@ class RuleText(_Model):
         for name, text in {**definitions, **self.let}.items():
             try:
                 scope = scope._replace(variables=frozenset(self.each)).define(name, text)._replace(variables=frozenset())
-            except ExpressionError:
+            except ExpressionError as error:
+                # A definition of the file may speak of Pods, and this rule of something else.
                 if name in self.let:
                     raise
+                scope = scope._replace(definitions={**scope.definitions, name: error})
         each: list[tuple[str, ir.Expr]] = []
         for var, text in self.each.items():
             if taken_by_printers(var):
-                raise ExpressionError(f"a variable cannot be called {var!r}", 1)
+                raise ExpressionError(f"a variable cannot be called {var!r}", 1, text)
             each.append((var, parse(text, scope)))
             scope = scope.bind(var)
         guard = parse(self.when, scope) if self.when is not None else None
-        return tuple(self._dressed(check, scope, tuple(each), guard) for check in self.constraint.lower(scope))
+        checks = tuple(self._dressed(check, scope, tuple(each), guard) for check in self.constraint.lower(scope))
+        for check in checks:
+            check_references(check, self.parameters)
+        return checks
 
     def _dressed(self, check: ir.Check, scope: Scope, each: tuple[tuple[str, ir.Expr], ...], guard: ir.Expr | None) -> ir.Check:
         scope = scope._replace(variables=scope.variables | {var for var, _ in check.each})

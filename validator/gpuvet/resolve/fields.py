@@ -59,12 +59,15 @@ class Resolver(Protocol):
     def field(self, name: str) -> Resolved | None:
         """What counts; None when no source has a value. The value is UNKNOWN when it hangs on what the run does not know."""
 
+    def hangs_on(self, name: str) -> frozenset[str]:
+        """The kinds of objects of which those that the run does not know may change the field."""
+
     def fields(self) -> tuple[str, ...]:
         """All names."""
 
 
-def resolver(inputs: Inputs) -> Resolver:
-    """The resolver of a Pod template."""
+def resolver(inputs: Inputs, full: bool = False) -> Resolver:
+    """The resolver of a Pod template. With `full` its fields also say what they keep from counting."""
     from gpuvet.resolve.tensor_fusion import TensorFusion
 
-    return TensorFusion(inputs)
+    return TensorFusion(inputs, full)

@@ -20,6 +20,7 @@ STATED = "stated-"
 _TABLE: dict[str, Any] = FACTS["tensor-fusion-precedence"]
 _FIELDS: dict[str, list[dict[str, Any]]] = _TABLE["fields"]
 _ANNOTATIONS = ("pod", "metadata", "annotations")
+_LABELS = frozenset(field for field, sources in _FIELDS.items() if any(source["from"] == "label" for source in sources))
 
 
 class _Offer(NamedTuple):
@@ -65,17 +66,34 @@ def _readers(key: str, sort: str) -> tuple[Version, ...]:
     )
 
 
+@lru_cache(maxsize=1024)
+def _direct(field: str, versions: tuple[Version, ...]) -> str | None:
+    """What the annotation of a field may be, when it comes before all other sources in all these versions; else None."""
+    takes = set()
+    for version in versions:
+        first = next((source for source in _sources(version).get(field, ()) if source["from"] != "dedicated"), None)
+        if first is None or first["from"] != "annotation" or not {"unless", "when", "key"}.isdisjoint(first):
+            return None
+        takes.add(first["takes"])
+    return takes.pop() if len(takes) == 1 else None
+
+
 class TensorFusion:
     """The effective TensorFusion configuration of one Pod template."""
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, inputs: Inputs, full: bool = False) -> None:
+        """With `full` the fields also say which values are shadowed, which takes a look at every source."""
         self.inputs = inputs
+        self.full = full
         named = parse_version(inputs.platforms.get("tensorFusion", ""))
         self.version = named
         self.annotations = get(inputs.pod, "metadata", "annotations")
         self.labels = get(inputs.pod, "metadata", "labels")
         self._views: dict[Version, _View] = {}
         self._fields: dict[str, Resolved | None] = {}
+        self._hangs_on: dict[str, frozenset[str]] = {}
+        self._plain = not full and get(self.annotations, f"{DOMAIN}/dedicated-gpu") is None
+        """Whether an annotation that comes first is sure to win."""
         self.versions: tuple[Version, ...] = (named,) if named is not None else self._compatible()
 
     def fields(self) -> tuple[str, ...]:
@@ -88,14 +106,27 @@ class TensorFusion:
             self._fields[name] = self._field(name)
         return self._fields[name]
 
+    def hangs_on(self, name: str) -> frozenset[str]:
+        """The kinds of objects that may still change a field."""
+        if name not in self._hangs_on:
+            self.field(name)
+            self._hangs_on[name] = frozenset(kind for view in self._views.values() for kind in view.hangs_on.get(name, ()))
+        return self._hangs_on[name]
+
     def _field(self, name: str) -> Resolved | None:
         versions = self.versions
-        if self.version is None:
-            sort = "label" if any(source["from"] == "label" for source in _FIELDS.get(name, ())) else "annotation"
-            key = name.removeprefix(STATED)
-            if get(self.labels if sort == "label" else self.annotations, f"{DOMAIN}/{key}") is not None:
+        key = name.removeprefix(STATED)
+        sort = "label" if key in _LABELS else "annotation"
+        full = f"{DOMAIN}/{key}"
+        written = get(self.labels if sort == "label" else self.annotations, full)
+        if written is not None:
+            if self.version is None:
                 own = _readers(key, sort)
                 versions = tuple(v for v in versions if v in own) or own or versions
+            if self._plain and sort == "annotation" and (takes := _direct(key, versions)) is not None:
+                offer = _taken(written, takes, (*_ANNOTATIONS, full))
+                if offer is not None:
+                    return Resolved(offer.value, "annotation", offer.place)
         answers = [self._view(version).field(name) for version in versions]
         last = answers[-1]
         if all((answer.value if answer else None) == (last.value if last else None) for answer in answers):
@@ -109,7 +140,7 @@ class TensorFusion:
 
     def _view(self, version: Version) -> "_View":
         if version not in self._views:
-            self._views[version] = _View(self.inputs, self.annotations, self.labels, version)
+            self._views[version] = _View(self.inputs, self.annotations, self.labels, version, self.full)
         return self._views[version]
 
     def _compatible(self) -> tuple[Version, ...]:
@@ -137,22 +168,35 @@ def _word(answer: Resolved | None) -> str:
 class _View:
     """The configuration as one operator version sees it."""
 
-    def __init__(self, inputs: Inputs, annotations: Any, labels: Any, version: Version) -> None:
+    def __init__(self, inputs: Inputs, annotations: Any, labels: Any, version: Version, full: bool) -> None:
         self.inputs = inputs
         self.annotations = annotations
         self.labels = labels
-        self.version = version
+        self.full = full
         self.sources = _sources(version)
         self._fields: dict[str, Resolved | None] = {}
         self._stated = False
+        self._open: set[str] = set()
+        self.hangs_on: dict[str, set[str]] = {}
+        """Field -> kinds of objects that may still change it."""
 
     def field(self, name: str) -> Resolved | None:
         if name not in self._fields:
             self._fields[name] = None  # no field needs itself
-            before, self._stated = self._stated, name.startswith(STATED)
+            before = self._stated, self._open
+            self._stated, self._open = name.startswith(STATED), set()
             self._fields[name] = self._merge(name.removeprefix(STATED))
-            self._stated = before
+            self.hangs_on[name] = self._open
+            self._stated, self._open = before
+        self._open |= self.hangs_on.get(name, set())
         return self._fields[name]
+
+    def objects(self, kind: str) -> tuple[list[Known], bool]:
+        """The known objects of a kind, and whether there are no others."""
+        listed, complete = self.inputs.objects(kind)
+        if not complete:
+            self._open.add(kind)
+        return listed, complete
 
     def value(self, name: str) -> Any:
         found = self.field(name)
@@ -168,6 +212,8 @@ class _View:
                 continue
             if winner is None:
                 winner = (offer, source["from"])
+                if not self.full and offer.value is not UNKNOWN:
+                    break
             elif offer.value is not UNKNOWN:
                 if winner[0].value is UNKNOWN and shown is None:
                     shown = offer.value
@@ -189,9 +235,9 @@ class _View:
                 return _Offer(UNKNOWN)
             if holds != wanted:
                 return None
-        without = source.get("without")
-        if without is not None and (other := self.value(STATED + without if self._stated else without)) is not None:
-            return _Offer(UNKNOWN) if other is UNKNOWN else None
+        others = [self.value(STATED + other if self._stated else other) for other in source.get("without", ())]
+        if any(other is not None for other in others):
+            return None if any(other is not None and other is not UNKNOWN for other in others) else _Offer(UNKNOWN)
         match source["from"]:
             case "annotation":
                 return self._written(self.annotations, "annotations", source.get("key", name), source["takes"])
@@ -227,11 +273,13 @@ class _View:
         if name is UNKNOWN or placeholder(name):
             return _Offer(UNKNOWN)
         profile = self.inputs.find("WorkloadProfile", name, None)
+        if profile is UNKNOWN:
+            self._open.add("WorkloadProfile")
         path = source["at"].split(".")
         return _taken(get(profile, *path), source["takes"], ("found", ("WorkloadProfile", name, None), *path))
 
     def _quota(self, source: dict[str, Any]) -> _Offer | None:
-        listed, complete = self.inputs.objects("GPUResourceQuota")
+        listed, complete = self.objects("GPUResourceQuota")
         path = source["at"].split(".")
         here = [quota for quota in listed if quota.namespace == self.inputs.namespace]
         if not here:
@@ -252,7 +300,7 @@ class _View:
         name = self.value("gpupool")
         if type(name) is not str or placeholder(name):
             return UNKNOWN if name is not None else None
-        listed, complete = self.inputs.objects("GPUPool")
+        listed, complete = self.objects("GPUPool")
         for pool in listed:
             if get(pool.value, "metadata", "name") == name:
                 return pool
@@ -334,7 +382,7 @@ class _View:
 
     def default_pool(self) -> _Offer | None:
         """The pool that the cluster calls the default one."""
-        listed, _ = self.inputs.objects("GPUPool")
+        listed, _ = self.objects("GPUPool")
         for pool in listed:
             if get(pool.value, "metadata", "annotations", f"{DOMAIN}/is-default-pool") == "true":
                 return _Offer(get(pool.value, "metadata", "name"), (*pool.place, "metadata", "name"))

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from gpuvet.scan.ignore import Ignore
 
 SUFFIXES = (".yaml", ".yml", ".json")
+_OURS = (".git", ".gpuvet.yaml")
+"""What no walk enters or reads: not manifests."""
 
 
 class Unreadable(NamedTuple):
@@ -63,7 +65,7 @@ def _folder(folder: str, ignores: list[Ignore], seen: set[tuple[int, int]], abov
     if here is not None:
         ignores = [*ignores, here]
     for entry in entries:
-        if entry.name == ".git":
+        if entry.name in _OURS:
             continue
         try:
             is_folder = entry.is_dir()

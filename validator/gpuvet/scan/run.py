@@ -11,11 +11,12 @@ from typing import NamedTuple
 from gpuvet.engine.context import Context, EmptyContext, Fact, FactContext
 from gpuvet.engine.judge import Judge
 from gpuvet.engine.ruleset import RuleSet
-from gpuvet.scan.file import FileJob, check_file, read_bytes, unreadable
+from gpuvet.scan.file import INPUT_RULES, FileJob, check_file, read_bytes, unreadable
 from gpuvet.scan.files import Unreadable, find_files
 from gpuvet.scan.result import Counts, FileResult, ScanResult
 from gpuvet.scan.rules import rule_set
 from gpuvet.settings.config import Settings
+from gpuvet.values.errors import ConfigError
 from gpuvet.values.finding import Finding
 
 _FEW = 200
@@ -50,29 +51,37 @@ def scan(request: Scan) -> ScanResult:
 def _scan(request: Scan, rules: RuleSet) -> ScanResult:
     settings = request.settings
     inputs = list(find_files(request.paths, settings.exclude, settings.folder))
-    facts = _context_facts(settings, rules)
     counts = Counts()
     findings: list[Finding] = []
     unread = crashed = False
     waiting: list[FileResult] = []
+    facts: list[Fact] = []
+    for result in read_context(settings, _job(settings, rules, frozenset(), EmptyContext())._replace(needles=())):
+        facts.extend(result.facts)
+        findings.extend(finding for finding in result.findings if finding.severity == "error")
+        unread = unread or result.unread
     for result in _pass(request, inputs, _job(settings, rules, None, EmptyContext(), request.stdin_name)):
         counts.add(result.counts)
-        findings.extend(result.findings)
         facts.extend(result.facts)
         unread, crashed = unread or result.unread, crashed or result.crashed
         if result.open_rules:
-            result.findings, result.facts = [], []
+            # What a rule of the second pass may supersede, or be superseded by, is not settled yet.
+            result.open_rules = rules.linked(result.open_rules)
+            findings.extend(f for f in result.findings if f.rule not in result.open_rules)
+            result.findings, result.facts = [f for f in result.findings if f.rule in result.open_rules], []
             waiting.append(result)
+        else:
+            findings.extend(result.findings)
         if request.progress is not None:
             request.progress(counts.files)
     complete = frozenset(settings.context_complete)
     context = FactContext(facts, complete, settings.namespace)
-    again = [result.file for result in waiting if result.asked & context.kinds]
-    findings.extend(finding for result in waiting if not result.asked & context.kinds for finding in result.open)
+    again = {result.file: result.open_rules for result in waiting if result.asked & context.kinds}
+    findings.extend(f for result in waiting if result.file not in again for f in (*result.findings, *result.open))
     if again:
-        only = frozenset().union(*(result.open_rules for result in waiting))
+        only = frozenset().union(*again.values())
         for result in _pass(request, again, _job(settings, rules, only, context, request.stdin_name)):
-            findings.extend(f for f in (*result.findings, *result.open) if f.rule in only)
+            findings.extend(f for f in (*result.findings, *result.open) if f.rule in again[result.file] or f.rule in INPUT_RULES)
             unread, crashed = unread or result.unread, crashed or result.crashed
     return ScanResult(sorted(set(findings), key=lambda finding: finding.order), counts, unread, crashed)
 
@@ -83,15 +92,13 @@ def _job(settings: Settings, rules: RuleSet, only: frozenset[str] | None, contex
     return FileJob(judge, context, rules.needles(), severities, rules.finds, stdin_name)
 
 
-def _context_facts(settings: Settings, rules: RuleSet) -> list[Fact]:
-    """What the files under `context.paths` hold."""
-    facts: list[Fact] = []
-    paths = [str(settings.folder / path) for path in settings.context_paths]
-    job = _job(settings, rules, frozenset(), EmptyContext())._replace(needles=())
-    for entry in find_files(paths, settings.exclude, settings.folder):
-        if isinstance(entry, str):
-            facts.extend(_check(entry, job, None).facts)
-    return facts
+def read_context(settings: Settings, job: FileJob) -> Iterator[FileResult]:
+    """The files under `context.paths`: facts, and what the reader has to say. Raises ConfigError when there is no such file."""
+    for name in settings.context_paths:
+        for entry in find_files([str(settings.folder / name)], settings.exclude, settings.folder):
+            if isinstance(entry, Unreadable):
+                raise ConfigError(f"{settings.source}: context.paths: {name}: {entry.reason}")
+            yield _check(entry, job, None)
 
 
 def _pass(request: Scan, inputs: Iterable[str | Unreadable], job: FileJob) -> Iterator[FileResult]:

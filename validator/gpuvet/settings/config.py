@@ -1,20 +1,19 @@
 """`.gpuvet.yaml`: found upwards from the input, checked, merged with the bundle."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from gpuvet.compiled.bundles import BUNDLES
-from gpuvet.manifests.document import Document
-from gpuvet.manifests.reader import read
 from gpuvet.manifests.workloads import INDEX, index, rows_from_config
-from gpuvet.settings.schema import FIELDS
+from gpuvet.settings.bundle import Choice, Origin, checked_severity, load_bundle
+from gpuvet.settings.schema import FIELDS, Field
+from gpuvet.settings.text import ConfigText
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.path import Path
-from gpuvet.values.total import nearest
+from gpuvet.values.version import parse_version
 
 FILE_NAME = ".gpuvet.yaml"
-_SEVERITIES = ("off", "on", "error", "warning", "info")
 
 
 class Settings(NamedTuple):
@@ -37,6 +36,19 @@ class Settings(NamedTuple):
     rule_files: tuple[str, ...]
     source: str | None
     """The configuration file, or None."""
+    origins: Mapping[str, Origin] = {}
+    """Rule (or pattern) -> where the user speaks of it."""
+
+    def place(self, *path: str | int) -> str:
+        """`file:line:column` of a value of the configuration. Reads the file again: for errors only."""
+        return "gpuvet" if self.source is None else ConfigText(FilePath(self.source)).place(path)
+
+    def place_of_rule(self, name: str, *inner: str) -> str:
+        """`file:line:column` of where the user speaks of a rule, in configuration or bundle."""
+        if name not in self.origins:
+            return "bundle"
+        file, path = self.origins[name]
+        return ConfigText(FilePath(file)).place((*path, *inner), key=True)
 
 
 def find_config(start: FilePath) -> FilePath | None:
@@ -52,28 +64,18 @@ def find_config(start: FilePath) -> FilePath | None:
 def load_settings(path: FilePath | None, bundle: str | None = None) -> Settings:
     """The settings of a configuration file (or none). `bundle` from the command line wins over the file's.
 
-    Raises ConfigError that names file, line and key.
+    Raises ConfigError that names file, line and column.
     """
-    data: dict[str, Any] = {}
-    folder = FilePath.cwd()
-    if path is not None:
-        folder = path.parent
-        data = _checked(_document(path), str(path))
-    severities, parameters = _bundle(bundle or data.get("bundle") or "default", folder, str(path or "--bundle"))
-    for pattern, entry in (data.get("rules") or {}).items():
-        if isinstance(entry, dict):
-            if "severity" in entry:
-                severities[pattern] = _severity(entry["severity"])
-            parameters[pattern] = {**parameters.get(pattern, {}), **(entry.get("parameters") or {})}
-        else:
-            severities[pattern] = _severity(entry)
+    text = ConfigText(path) if path is not None else None
+    data = _checked(text) if text is not None else {}
+    folder = path.parent if path is not None else FilePath.cwd()
+    choice = _choice(text, data, folder, bundle)
     context = data.get("context") or {}
-    rows = rows_from_config(data["workloads"]) if data.get("workloads") else ()
     return Settings(
         folder=folder,
-        severities=severities,
-        parameters=parameters,
-        platform={name: str(version) for name, version in (data.get("platform") or {}).items()},
+        severities=choice.severities,
+        parameters=choice.parameters,
+        platform=_versions(text, data),
         domains=data.get("domains") or {},
         usage_key=data.get("usageKey"),
         product_taints=tuple(data.get("productTaints") or ()),
@@ -82,109 +84,114 @@ def load_settings(path: FilePath | None, bundle: str | None = None) -> Settings:
         exclude=tuple(data.get("exclude") or ()),
         context_paths=tuple(context.get("paths") or ()),
         context_complete=tuple(context.get("complete") or ()),
-        workloads=index(rows, INDEX) if rows else None,
+        workloads=_workloads(text, data),
         rule_files=tuple(data.get("ruleFiles") or ()),
         source=None if path is None else str(path),
+        origins=choice.origins,
     )
 
 
-def _document(path: FilePath) -> Document | None:
+def _choice(text: ConfigText | None, data: dict[str, Any], folder: FilePath, named: str | None) -> Choice:
+    """The bundle, and over it what the configuration says of rules."""
+    if named is not None:
+        # A path on the command line starts where the command was given.
+        choice = load_bundle(named, FilePath.cwd(), "--bundle")
+    else:
+        at = text.place(("bundle",)) if text is not None else ""
+        choice = load_bundle(data.get("bundle") or "default", folder, at)
+    severities: dict[str, str] = {}
+    for pattern, entry in (data.get("rules") or {}).items():
+        assert text is not None
+        choice.origins[pattern] = (text.name, ("rules", pattern))
+        if not isinstance(entry, dict):
+            severities[pattern] = checked_severity(text, ("rules", pattern), entry)
+            continue
+        if "severity" in entry:
+            severities[pattern] = checked_severity(text, ("rules", pattern, "severity"), entry["severity"])
+        if entry.get("parameters"):
+            choice.parameters[pattern] = {**choice.parameters.get(pattern, {}), **entry["parameters"]}
+            choice.origins[pattern] = (text.name, ("rules", pattern, "parameters"))
+    choice.say(severities)
+    return choice
+
+
+def _versions(text: ConfigText | None, data: dict[str, Any]) -> dict[str, str]:
+    """Platform -> version as it is written: an unquoted 1.30 is a number, and would lose its zero."""
+    found = {}
+    for name, value in (data.get("platform") or {}).items():
+        assert text is not None
+        path = ("platform", name)
+        found[name] = value if isinstance(value, str) else str(text.written(path) or value)
+        if parse_version(found[name]) is None:
+            raise text.error(path, f"{found[name]!r} is not a version such as 1.48.0")
+    return found
+
+
+_WHERE = re.compile(r"workloads((?:\[\d+\]|\.\w+)*)")
+_STEP = re.compile(r"\[(\d+)\]|\.(\w+)")
+
+
+def _workloads(text: ConfigText | None, data: dict[str, Any]) -> Any:
+    """The workload table with the user's own rows before ours, or None when there are none."""
+    if text is None or not data.get("workloads"):
+        return None
     try:
-        reading = read(path.read_bytes())
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    problems = (*reading.problems, *(problem for document in reading.documents for problem in document.problems))
-    if problems:
-        raise ConfigError(f"{path}:{problems[0].span.line}:{problems[0].span.column}: {problems[0].message}")
-    if len(reading.documents) > 1:
-        raise ConfigError(f"{path}: a configuration is one document")
-    return reading.documents[0] if reading.documents else None
+        return index(rows_from_config(data["workloads"]), INDEX)
+    except ConfigError as error:
+        where = _WHERE.match(str(error))
+        steps = _STEP.findall(where[1]) if where else []
+        raise text.error(("workloads", *(int(number) if number else key for number, key in steps)), str(error)) from None
 
 
-def _checked(document: Document | None, name: str) -> dict[str, Any]:
+def _checked(text: ConfigText) -> dict[str, Any]:
     """The value, every key and type of it checked."""
-    if document is None:
-        return {}
-    data = document.value
-
-    def wrong(path: Path, message: str) -> ConfigError:
-        span = document.key_span(path) or document.value_span(path)
-        return ConfigError(f"{name}:{span.line if span else 1}:{span.column if span else 1}: {message}")
-
-    if not isinstance(data, dict):
-        raise wrong((), "a configuration is a mapping")
+    data = text.mapping((), text.value, "a configuration is a mapping")
     for key, value in data.items():
         field = FIELDS.get(key)
         if field is None:
-            near = nearest(key, tuple(FIELDS))
-            hint = f"; did you mean {near!r}?" if near else f"; known are {', '.join(FIELDS)}"
-            raise wrong((key,), f"unknown key {key!r}{hint}")
-        if value is None:
-            continue
-        if field.takes == "text" and not isinstance(value, str):
-            raise wrong((key,), f"{key} takes a text, such as {field.example}")
-        if field.takes == "texts" and not _texts(value):
-            raise wrong((key,), f"{key} takes a list of texts, such as {field.example}")
-        if field.takes in ("map", "context", "rules"):
-            if not isinstance(value, dict):
-                raise wrong((key,), f"{key} takes a mapping, such as {field.example}")
-            for inner, item in value.items():
-                if field.choices and inner not in field.choices:
-                    near = nearest(inner, field.choices)
-                    hint = f"; did you mean {near!r}?" if near else ""
-                    raise wrong((key, inner), f"{key} knows {', '.join(field.choices)}, not {inner!r}{hint}")
-                if field.takes == "context" and not _texts(item):
-                    raise wrong((key, inner), f"{key}.{inner} takes a list of texts")
-                if field.takes == "map" and not isinstance(item, str | int | float):
-                    raise wrong((key, inner), f"{key}.{inner} takes a text")
-                if field.takes == "rules":
-                    _check_rule(key, inner, item, wrong)
-        if field.takes == "workloads" and not isinstance(value, list):
-            raise wrong((key,), f"{key} takes a list of rows, such as {field.example}")
+            raise text.unknown((key,), "key", tuple(FIELDS))
+        if value is not None:
+            _check_field(text, key, field, value)
     return data
 
 
-def _check_rule(key: str, rule: str, item: Any, wrong: Any) -> None:
-    severity = item
-    if isinstance(item, dict):
-        unknown = set(item) - {"severity", "parameters"}
-        if unknown:
-            raise wrong((key, rule, min(unknown)), f"a rule takes severity and parameters, not {min(unknown)!r}")
-        severity = item.get("severity", "on")
-        if not isinstance(item.get("parameters") or {}, dict):
-            raise wrong((key, rule, "parameters"), "parameters takes a mapping")
-    if _severity(severity) not in _SEVERITIES:
-        raise wrong((key, rule), f"a severity is one of {', '.join(_SEVERITIES)}, not {severity!r}")
+def _check_field(text: ConfigText, key: str, field: Field, value: Any) -> None:
+    such = f"such as {field.example}"
+    if field.takes == "text" and not isinstance(value, str):
+        raise text.error((key,), f"{key} takes a text, {such}")
+    if field.takes == "texts":
+        _check_texts(text, (key,), value, f"{key} takes a list of texts, {such}")
+    if field.takes == "workloads" and not isinstance(value, list):
+        raise text.error((key,), f"{key} takes a list of rows, {such}")
+    if field.takes not in ("map", "versions", "context", "rules"):
+        return
+    for inner, item in text.mapping((key,), value, f"{key} takes a mapping, {such}").items():
+        path = (key, inner)
+        if field.choices and inner not in field.choices:
+            raise text.unknown(path, f"key of {key}", field.choices)
+        match field.takes:
+            case "context":
+                if item is not None:
+                    _check_texts(text, path, item, f"{key}.{inner} takes a list of texts, {such}")
+            case "map" if not isinstance(item, str) or not item:
+                raise text.error(path, f"{key}.{inner} takes a text, {such}")
+            case "versions" if isinstance(item, bool) or not isinstance(item, str | int | float):
+                raise text.error(path, f"{key}.{inner} takes a version, {such}")
+            case "rules" if isinstance(item, dict):
+                _check_rule(text, path, item)
 
 
-def _severity(value: Any) -> Any:
-    """An unquoted `off` or `on` is a boolean to Kubernetes' YAML."""
-    return ("on" if value else "off") if isinstance(value, bool) else value
+def _check_texts(text: ConfigText, path: Path, value: Any, words: str) -> None:
+    if not isinstance(value, list):
+        raise text.error(path, words)
+    for place, item in enumerate(value):
+        if not isinstance(item, str):
+            raise text.error((*path, place), words)
 
 
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _bundle(name: str, folder: FilePath, source: str) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
-    """Severities and parameters of a bundle and of those it extends."""
-    bundle: Any = BUNDLES.get(name)
-    if bundle is None:
-        path = folder / name
-        if "/" not in name and not name.endswith((".yaml", ".yml")):
-            near = nearest(name, tuple(BUNDLES))
-            hint = f"; did you mean {near!r}?" if near else f"; there are {', '.join(BUNDLES)}"
-            raise ConfigError(f"{source}: there is no bundle {name!r}{hint}")
-        document = _document(path)
-        bundle = document.value if document is not None else {}
-        unknown = set(bundle) - {"name", "description", "extends", "severities", "parameters"} if isinstance(bundle, dict) else {"-"}
-        if unknown:
-            raise ConfigError(f"{path}: a bundle has name, description, extends, severities, parameters, not {min(unknown)!r}")
-    severities: dict[str, str] = {}
-    parameters: dict[str, dict[str, Any]] = {}
-    if bundle.get("extends"):
-        severities, parameters = _bundle(bundle["extends"], folder, source)
-    severities.update({rule: _severity(value) for rule, value in (bundle.get("severities") or {}).items()})
-    for rule, values in (bundle.get("parameters") or {}).items():
-        parameters[rule] = {**parameters.get(rule, {}), **values}
-    return severities, parameters
+def _check_rule(text: ConfigText, path: Path, entry: dict[str, Any]) -> None:
+    known = ("severity", "parameters")
+    for key in entry:
+        if key not in known:
+            raise text.unknown((*path, key), "key of a rule", known)
+    text.mapping((*path, "parameters"), entry.get("parameters"), "parameters takes a mapping")

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Field(NamedTuple):
-    """A field of the configuration. `takes` is one of text, texts, map, rules, contexts, workloads, choice."""
+    """A field of the configuration. `takes` is one of text, texts, map, versions, rules, context, workloads."""
 
     takes: str
     means: str
@@ -14,9 +14,13 @@ class Field(NamedTuple):
 
 FIELDS: dict[str, Field] = {
     "bundle": Field("text", "What to enforce: a bundle of policies/bundles/ by name, or the path of a bundle file.", "default"),
-    "rules": Field("rules", "Per rule (or FAMILY*): off, error, warning, info, or a mapping with severity and parameters.", "{QG004: warning}"),
+    "rules": Field(
+        "rules", "Per rule (or FAMILY*): off, on, error, warning, info, or a mapping with severity and parameters.", "{QG004: warning}"
+    ),
     "platform": Field(
-        "map", "Versions of what runs in the cluster; rules that depend on them become exact.", "{tensorFusion: 1.48.4}",
+        "versions",
+        "Versions of what runs in the cluster; rules that depend on them become exact.",
+        "{tensorFusion: 1.48.4}",
         ("tensorFusion", "koordinator", "qgpu", "kubernetes"),
     ),
     "domains": Field("map", "A vendor's domain as this company renamed it.", "{tensorFusion: gpu.example.com}", ("tensorFusion",)),
@@ -25,7 +29,9 @@ FIELDS: dict[str, Field] = {
     "gpuModels": Field("texts", "GPU models of this company's clusters, spelt exactly as the nodes report them.", "[NVIDIA-H20]"),
     "namespace": Field("text", "The namespace of objects that name none.", "default"),
     "exclude": Field("texts", "Files and folders not to read, in gitignore syntax.", "[charts/*/templates/]"),
-    "context": Field("context", "Objects that are known besides the inputs.", "{paths: [profiles/], complete: [WorkloadProfile]}", ("paths", "complete")),
+    "context": Field(
+        "context", "Objects that are known besides the inputs.", "{paths: [profiles/], complete: [WorkloadProfile]}", ("paths", "complete")
+    ),
     "workloads": Field("workloads", "Further kinds that hold Pod templates.", "[{group: example.com, kind: Trainer, ...}]"),
     "ruleFiles": Field("texts", "Rule files of your own, relative to this file.", "[gpu-rules.yaml]"),
 }

@@ -4,6 +4,18 @@ from typing import Any, NamedTuple
 
 from gpuvet.values.finding import Consequence, Severity
 
+FAMILIES = ("K8S", "TF", "KM", "QG", "PL", "VJ", "IN")
+"""The letters of gpuvet's own rules."""
+
+PLATFORMS = ("tensorFusion", "koordinator", "qgpu", "kubernetes")
+"""What the configuration may name the version of."""
+
+COMMON_PARAMETERS = (
+    *("usageKey", "usagePattern", "productTaints", "gpuModels", "namespace"),
+    *(f"platform.{name}" for name in PLATFORMS),
+)
+"""Parameters that every rule may read: what the configuration says of the company's clusters."""
+
 
 class RuleInfo(NamedTuple):
     """One rule of the catalogue. `function` is `module:name` of the printed check."""

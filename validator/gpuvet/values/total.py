@@ -36,7 +36,7 @@ def get(value: Any, *keys: Any) -> Any:
     for key in keys:
         kind = type(value)
         if kind is dict:
-            value = value.get(key)
+            value = value.get(key) if type(key) is str else UNKNOWN if key is UNKNOWN else None
         elif kind is list and type(key) is int and 0 <= key < len(value):
             value = value[key]
         else:
@@ -79,15 +79,20 @@ def placeholder(value: Any) -> bool:
 
 
 def equal(left: Any, right: Any) -> bool:
-    """JSON equality: true is not 1."""
-    return left == right and (type(left) is bool) == (type(right) is bool)
+    """JSON equality: true is not 1, at any depth. A constant list is a tuple."""
+    kind, other = type(left), type(right)
+    if kind is list or kind is tuple:
+        return (other is list or other is tuple) and len(left) == len(right) and all(map(equal, left, right))
+    if kind is dict:
+        return other is dict and left.keys() == right.keys() and all(equal(value, right[key]) for key, value in left.items())
+    return left == right and (kind is bool) == (other is bool)
 
 
 def member(item: Any, of: Any) -> bool:
     """Whether an item stands in a list, or a key in a map."""
     kind = type(of)
     if kind is list or kind is tuple:
-        return any(equal(item, other) for other in of)
+        return item in of if type(item) is str else any(equal(item, other) for other in of)
     return kind is dict and type(item) is str and item in of
 
 
@@ -176,8 +181,11 @@ def sub(left: int | None, right: int | None) -> int | None:
 
 
 def mul(left: int | None, right: int | None) -> int | None:
-    """The product."""
-    return None if left is None or right is None else left * right
+    """The product of two int64; absent when it is none."""
+    if left is None or right is None:
+        return None
+    product = left * right
+    return product if -_INT64 <= product < _INT64 else None
 
 
 def div(left: int | None, right: int | None) -> int | None:
@@ -196,13 +204,19 @@ def total(values: Iterable[Any]) -> int:
 
 
 def largest(values: Iterable[Any]) -> Any:
-    """The largest of the numbers that are there."""
-    return max((value for value in values if value is not None), default=None)
+    """The largest of the numbers (or versions) that are there."""
+    return max(_numbers(values), default=None)
 
 
 def smallest(values: Iterable[Any]) -> Any:
-    """The smallest of the numbers that are there."""
-    return min((value for value in values if value is not None), default=None)
+    """The smallest of the numbers (or versions) that are there."""
+    return min(_numbers(values), default=None)
+
+
+def _numbers(values: Iterable[Any]) -> list[Any]:
+    """The numbers, else the versions: one type, so that they can be compared."""
+    found = [value for value in values if type(value) is int or type(value) is tuple]
+    return [value for value in found if type(value) is int] or found
 
 
 def flatten(lists: Iterable[Any]) -> list[Any]:
@@ -356,6 +370,17 @@ def text(value: Any) -> str:
 def append(left: Any, right: Any) -> str | None:
     """Two texts or whole numbers as one text."""
     return f"{left}{right}" if type(left) in (str, int) and type(right) in (str, int) else None
+
+
+def reason(subject: Any, reasons: list[list[Any] | None]) -> list[Any]:
+    """Of several reasons each of which is enough (None: it does not hold), the first that is decided, else the first."""
+    given = [values for values in reasons if values is not None]
+    return next((values for values in given if not undecided(values, subject.fragment)), given[0] if given else [])
+
+
+def undecided(values: list[Any], fragment: bool) -> bool:
+    """Whether one of the values is not known or, in a fragment, not there."""
+    return any(value is UNKNOWN or (fragment if value is None else placeholder(value)) for value in values)
 
 
 def pod_sum(pod: Any, key: Any, regular: list[int | None] | None = None) -> int | None:

@@ -30,8 +30,8 @@ class KnownKeys(Kind):
         name = ir.KeyOf("entry")
         near = ir.Python("near_key", (name, ir.Constant(tuple(wanted))), "measures how near a key is to a known one")
         unknown: list[ir.Expr] = [
-            ir.Text("startsWith", name, ir.Constant(f"{self.domain}/")),
             ir.Not(ir.Member(name, ir.Constant(tuple(names)))),
+            ir.Text("startsWith", name, ir.Constant(f"{self.domain}/")),
         ]
         if self.also is not None:
             unknown.append(ir.Not(ir.Matches(name, ir.Constant(self.also))))
@@ -82,7 +82,7 @@ class ReadByVersion(Kind):
                 checks.append(ir.Check(when=when, at=at, message=(message,), expected=(instead,), actual=name, on_key=True))
             if key.since and not self.unnamed:
                 young = ir.Compare("<", ir.VersionOf(named), ir.VersionOf(ir.Constant(key.since)))
-                text: ir.Template = (f"{key.name} is read from v{key.since} on, and the configuration names v", ir.VersionOf(named))
+                text: ir.Template = (f"{key.name} is read from v{key.since} on, and the configuration names ", named)
                 wanted = (f"v{key.since} or newer",)
                 checks.append(ir.Check(when=both(ir.Present(at), young), at=at, message=text, expected=wanted, on_key=True))
         return tuple(checks)
@@ -130,6 +130,8 @@ class KnownFields(Kind):
     path: str
 
     def lower(self, scope: Scope) -> tuple[ir.Check, ...]:
+        if self.crd not in FIELDS:
+            raise ValueError(f"there is no CRD {self.crd!r} among {', '.join(sorted(FIELDS))}")
         prefix = f"{self.path}." if self.path else ""
         below = [path[len(prefix) :] for path in FIELDS[self.crd] if path.startswith(prefix)]
         known = ir.Constant(tuple(sorted({name.split(".")[0].split("[")[0] for name in below})))

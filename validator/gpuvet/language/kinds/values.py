@@ -1,12 +1,13 @@
 """Kinds that judge one value: `one_of`, `format`, `bounds`, `granularity`."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import model_validator
 
 from gpuvet.compiled.keys import KEYS
 from gpuvet.language import ir
-from gpuvet.language.expression import Scope, parse
+from gpuvet.language.expression import Scope, check_pattern, parse
 from gpuvet.language.kinds.base import Kind, both, either, kind, label_of
 from gpuvet.values.quantity import NANOS, parse_quantity
 
@@ -38,7 +39,7 @@ class OneOf(Kind):
 
     def lower(self, scope: Scope) -> tuple[ir.Check, ...]:
         value = parse(self.value, scope)
-        legal = ir.Constant(tuple(self.values if self.values is not None else KEYS[self.values_of or label_of(value)].values))
+        legal = ir.Constant(tuple(self._legal(value)))
         near = ir.Nearest(value, legal)
         return (
             ir.Check(
@@ -49,6 +50,14 @@ class OneOf(Kind):
                 fix=ir.FixPlan((f"write {label_of(value)} as ", near), False, (ir.EditPlan("set", value, near),)),
             ),
         )
+
+    def _legal(self, value: ir.Expr) -> Sequence[str]:
+        if self.values is not None:
+            return self.values
+        name = self.values_of or label_of(value)
+        if name not in KEYS or not KEYS[name].values:
+            raise ValueError(f"nothing is known of the values of {name!r}; give values")
+        return KEYS[name].values
 
 
 @kind("format")
@@ -67,6 +76,8 @@ class Format(Kind):
         named = self.is_ in FORMATS or self.is_ in ("quantity", "version")
         if (self.pattern is None) == (self.is_ is None) or (self.is_ is not None and not named):
             raise ValueError(f"give either pattern or is: one of quantity, version, {', '.join(FORMATS)}")
+        if self.pattern is not None:
+            check_pattern(self.pattern)
         return self
 
     def lower(self, scope: Scope) -> tuple[ir.Check, ...]:
@@ -164,9 +175,7 @@ class Granularity(Kind):
         if self.maximum is not None:
             wrong.append(ir.Compare(">", number, high))
         broken = either(*wrong)
-        nearest: ir.Expr = ir.Arithmetic(
-            "*", ir.Arithmetic("/", ir.Arithmetic("+", number, ir.Constant(self.step - 1)), step), step
-        )
+        nearest: ir.Expr = ir.Arithmetic("*", ir.Arithmetic("/", ir.Arithmetic("+", number, ir.Constant(self.step - 1)), step), step)
         if self.or_multiple_of is not None:
             many = ir.Constant(self.or_multiple_of)
             rest = ir.Arithmetic("%", number, many)

@@ -201,18 +201,24 @@ class _Printer:
                 return f"s.source({field!r})"
             case ir.Find(kind, name, namespace):
                 return f"s.find({kind!r}, {v(name)}, {v(namespace)})"
-            case ir.FindAll(kind):
-                return f"s.find_all({kind!r})"
+            case ir.FindAll(kind, name):
+                return f"s.find_all({kind!r}, {name!r})" if name else f"s.find_all({kind!r})"
             case ir.Param(name):
                 return f"p[{name!r}]"
             case ir.Fact(name):
                 return f"FACTS[{name!r}]"
+            case ir.Present(ir.Constant(value=value)):
+                return repr(value is not None)
+            case ir.Present(ir.Amount()):
+                return "True"
             case ir.Present(of):
                 return f"({v(of)} is not None)"
             case ir.IsType(of, name):
                 return f"is_type({v(of)}, {name!r})"
             case ir.Equal(left, right):
                 return f"equal({v(left)}, {v(right)})"
+            case ir.Member(ir.KeyOf() as item, ir.Constant(value=tuple() as words)) if len(words) > 4 and set(map(type, words)) == {str}:
+                return f"(type({v(item)}) is str and {v(item)} in {{{', '.join(map(repr, words))}}})"
             case ir.Member(item, of):
                 return f"member({v(item)}, {v(of)})"
             case ir.Compare(op, left, right):
@@ -340,8 +346,8 @@ class _Printer:
                 return f"[pair_ for list_at, list_ in {self.located(of)} for pair_ in located(list_at, list_)]"
             case ir.First(of):
                 return f"[*{self.located(of)}][:1]"
-            case ir.FindAll(kind):
-                return f"s.located_all({kind!r})"
+            case ir.FindAll(kind, name):
+                return f"s.located_all({kind!r}, {name!r})"
             case ir.Text(op="split"):
                 return f"[({self.place(expr)}, part) for part in {self.value(expr)}]"
             case ir.Python():
@@ -361,12 +367,12 @@ class _Printer:
             case ir.Or(parts) if not truth:
                 return self.all_of([self.because(part, truth) for part in parts])
             case ir.And(parts) | ir.Or(parts):
-                code = self.because(parts[-1], truth)
-                for part in reversed(parts[:-1]):
-                    test = self.value(part) if truth else f"not {self.value(part)}"
-                    why = self.because(part, truth)
-                    code = code if why == code else f"({why} if {test} else {code})"
-                return code
+                tests = [self.value(part) if truth else f"not {self.value(part)}" for part in parts]
+                reasons = [self.because(part, truth) for part in parts]
+                if len(set(reasons)) == 1:
+                    return reasons[0]
+                listed = ", ".join(f"{why} if {test} else None" for why, test in zip(reasons, tests, strict=True))
+                return f"reason(s, [{listed}])"
             case ir.Quantified(op="exists" | "all", var=var, of=of, body=body) if _is_table(of) and not _loops(body):
                 # A table is known: the test rests on what its rows are compared with.
                 return self.all_of(sorted({self.rest_on(part) for part in _compared(body, var)}))
