@@ -1,8 +1,11 @@
 """`gpuvet webhook`: serve, certs, manifests, doctor."""
 
 import argparse
+import sys
 from pathlib import Path as FilePath
 from typing import Any
+
+from gpuvet import __version__
 
 
 def register(commands: Any) -> None:
@@ -26,6 +29,18 @@ def register(commands: Any) -> None:
     certs.add_argument("--host", required=True, action="append", metavar="NAME", help="DNS name or IP address; may be repeated")
     certs.add_argument("--days", type=int, default=365)
     certs.set_defaults(run=run_certs)
+    manifests = actions.add_parser("manifests", help="print everything that runs the webhook in a cluster")
+    manifests.add_argument("--namespace", default="gpuvet-system")
+    manifests.add_argument("--name", default="gpuvet", help="of the webhook, and the first part of all other names")
+    manifests.add_argument("--image", default=f"gpuvet:{__version__}")
+    manifests.add_argument("--replicas", type=int, default=2)
+    manifests.add_argument("--config", metavar="FILE", help="a .gpuvet.yaml, put into a ConfigMap with the rule files beside it")
+    manifests.add_argument("--ca", metavar="FILE", help="the CA bundle, as `gpuvet webhook certs` writes it (default: cert-manager fills it in)")
+    manifests.add_argument("--failure-policy", choices=["Ignore", "Fail"], help="default: Fail with the bundle strict, else Ignore")
+    manifests.add_argument("--cluster", action="store_true", help="let the webhook read profiles, nodes and devices of the cluster")
+    manifests.add_argument("--url", help="where the webhook is reached when it runs outside the cluster")
+    manifests.add_argument("--only", choices=["configuration"], help="print the ValidatingWebhookConfiguration alone")
+    manifests.set_defaults(run=run_manifests)
 
 
 def run_serve(options: argparse.Namespace) -> int:
@@ -37,6 +52,41 @@ def run_serve(options: argparse.Namespace) -> int:
         "gpuvet.cli.worker:application",
     )
     return 0
+
+
+def run_manifests(options: argparse.Namespace) -> int:
+    """The exit code. Raises ConfigError when the configuration is wrong."""
+    from gpuvet.admission.install import Plan, manifests, to_yaml, unknown_kinds, webhook_configuration
+
+    watched: tuple[tuple[str, str], ...] = ()
+    if options.cluster:
+        from gpuvet.cluster.watch import KINDS
+
+        watched = tuple(kind.resource for kind in KINDS)
+    plan = Plan(
+        options.namespace,
+        options.name,
+        options.image,
+        options.replicas,
+        options.config,
+        options.failure_policy,
+        _ca(options.ca),
+        options.url,
+        watched,
+    )
+    for kind in unknown_kinds(options.config):
+        print(f"gpuvet: rules speak of {kind}, which the webhook is not asked about: its resource is not known", file=sys.stderr)
+    sys.stdout.write(to_yaml([webhook_configuration(plan)] if options.only else manifests(plan)))
+    return 0
+
+
+def _ca(name: str | None) -> bytes | None:
+    if name is None:
+        return None
+    from gpuvet.admission.certificates import expiry
+
+    expiry(FilePath(name))
+    return FilePath(name).read_bytes()
 
 
 def run_certs(options: argparse.Namespace) -> int:

@@ -27,6 +27,12 @@ class Watched(NamedTuple):
     keep: tuple[str, ...] = ("spec",)
     namespaced: bool = True
 
+    @property
+    def resource(self) -> tuple[str, str]:
+        """(API group, resource), as RBAC names it."""
+        parts = self.path.split("/")
+        return (parts[2] if parts[1] == "apis" else "", parts[-1])
+
 
 KINDS = (
     Watched("WorkloadProfile", "/apis/tensor-fusion.ai/v1/workloadprofiles"),

@@ -60,7 +60,7 @@ class RuleSet:
         self._superseding = [(rule.info.id, other) for rule in self.rules for other in rule.info.supersedes]
         self.finds = frozenset(kind for rule in self.rules for kind in rule.info.finds)
         for rule in self.rules:
-            for sort, token in _tokens(rule.info, usage_key):
+            for sort, token in tokens(rule.info, usage_key):
                 self._index.setdefault((rule.info.on, sort, token), []).append(rule)
         self.subjects = frozenset(on for on, _, _ in self._index)
 
@@ -115,7 +115,7 @@ class RuleSet:
         found = {find.rpartition("/")[2] for find in self.finds}
         for rule in self.rules:
             info = rule.info
-            for sort, token in _tokens(info, self.usage_key):
+            for sort, token in tokens(info, self.usage_key):
                 found.add(token.split(".", 1)[1] if sort == "kind" and "." in token else token)
                 if sort == "key":
                     found.add(self.domains.author(token))
@@ -128,7 +128,8 @@ class RuleSet:
         return tuple(needle.encode() for needle in shortest)
 
 
-def _tokens(info: RuleInfo, usage_key: str | None) -> Iterable[tuple[str, str]]:
+def tokens(info: RuleInfo, usage_key: str | None) -> Iterable[tuple[str, str]]:
+    """What calls for a rule: (`key`, `domain`, `name`, `called`, `image` or `kind`, token)."""
     for key in info.keys:
         if key == "$usageKey":
             yield ("key", usage_key) if usage_key else ("name", "node.usage")
