@@ -1,5 +1,5 @@
 # Everything that is done with this checkout. A fresh machine needs python3 (3.11 or newer), make and git;
-# `make test-real` and `make oracle` also need Go.
+# `make test-real`, `make cluster` and `make oracle` also need Go, and test-real needs npm and openssl.
 
 VENV ?= .venv
 PYTHON ?= python3
@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-real lint format types layers generate drift oracle bench clean
+.PHONY: help demo test test-real lint format types layers generate drift cluster oracle bench clean
 
 help: ## what can be made
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,7 +37,11 @@ demo: $(VENV)/installed ## set up, then check examples/, good and broken ones
 test: $(VENV)/dev ## the tests that need nothing else
 	@$(BIN)/python -m pytest
 
-test-real: $(VENV)/dev ## the tests that need Go-built components, the network or minutes
+cluster: $(VENV)/dev ## build etcd, kube-apiserver, kube-scheduler and kubectl once, into the cache folder
+	@command -v go >/dev/null || { echo "cluster builds real components and needs Go (https://go.dev/dl)" >&2; exit 1; }
+	@$(BIN)/python tests/cluster/build.py
+
+test-real: $(VENV)/dev ## the tests that need Go-built components, npm, the network or minutes
 	@command -v go >/dev/null || { echo "test-real builds real components and needs Go (https://go.dev/dl)" >&2; exit 1; }
 	@$(BIN)/python -m pytest -m real
 

@@ -14,8 +14,7 @@ from gpuvet.values.quantity import NANOS, format_quantity, parse_quantity
 from gpuvet.values.total import UNKNOWN
 from gpuvet.values.version import in_range, parse_version
 
-many = settings(deadline=None)
-few = settings(deadline=None, max_examples=15)
+few = settings(max_examples=15)
 """For what is tried on each of many operators."""
 
 EXACT = Context(prec=200, Emin=-10_000, Emax=10_000)
@@ -46,13 +45,11 @@ NUMBERS = st.one_of(
 SIGNS = st.sampled_from(["", "+", "-"])
 
 
-@many
 @given(SIGNS, NUMBERS, st.sampled_from([*BINARY, *DECIMAL]))
 def test_quantity_with_a_suffix(sign: str, number: str, suffix: str) -> None:
     assert parse_quantity(f"{sign}{number}{suffix}") == kubernetes(sign, number, suffix, None)
 
 
-@many
 @given(SIGNS, NUMBERS, st.sampled_from("eE"), st.integers(-40, 40), st.booleans())
 def test_quantity_with_an_exponent(sign: str, number: str, letter: str, exponent: int, plus: bool) -> None:
     written = f"+{exponent}" if plus and exponent >= 0 else str(exponent)
@@ -99,19 +96,16 @@ def test_quantities_that_people_ask_about(text: str, nanos: int | None) -> None:
     assert parse_quantity(text) == nanos
 
 
-@many
 @given(st.integers(-CAP, CAP), st.booleans())
 def test_what_is_shown_is_read_back(number: int, binary: bool) -> None:
     assert parse_quantity(format_quantity(number * NANOS, binary)) == number * NANOS
 
 
-@many
 @given(st.integers(-CAP * NANOS, CAP * NANOS))
 def test_fractions_are_read_back_too(nanos: int) -> None:
     assert parse_quantity(format_quantity(nanos)) == nanos
 
 
-@many
 @given(st.text())
 def test_any_text_is_a_quantity_or_not(text: str) -> None:
     found = parse_quantity(text)
@@ -123,7 +117,6 @@ def test_any_text_is_a_quantity_or_not(text: str) -> None:
 PARTS = st.lists(st.integers(0, 10**6), min_size=1, max_size=5)
 
 
-@many
 @given(PARTS, st.sampled_from(["", "v"]), st.sampled_from(["", "-rc1", "+build.5", "-1.2"]), st.integers(0, 3))
 def test_version_is_its_parts(parts: list[int], before: str, behind: str, zeros: int) -> None:
     written = before + ".".join(str(part).zfill(len(str(part)) + zeros) for part in parts) + behind
@@ -133,7 +126,6 @@ def test_version_is_its_parts(parts: list[int], before: str, behind: str, zeros:
     assert padded == tuple(parts)
 
 
-@many
 @given(PARTS, PARTS)
 def test_versions_are_ordered_part_by_part(one: list[int], other: list[int]) -> None:
     length = max(len(one), len(other))
@@ -148,7 +140,6 @@ def test_versions_are_ordered_part_by_part(one: list[int], other: list[int]) -> 
     assert in_range(read[0], f" >= {written} , <= {written} ") == (left == right)
 
 
-@many
 @given(st.text())
 def test_any_text_is_a_version_or_not(text: str) -> None:
     parse_version(text)
@@ -236,20 +227,17 @@ def test_order_never_fails(name: str, data: st.DataObject) -> None:
     assert found is False or (left is not None and right is not None)
 
 
-@many
 @given(JSON, st.sampled_from(["text", "number", "integer", "bool", "map", "list"]))
 def test_types_never_fail(value: Any, name: str) -> None:
     assert total.is_type(value, name) in (True, False)
 
 
-@many
 @given(JSON)
 def test_matching_and_places_never_fail(value: Any) -> None:
     assert total.matches(value, "a*") in (True, False)
     assert [item for _, item in total.located(("self",), value)] == list(total.items(value))
 
 
-@many
 @given(st.lists(JSON), st.booleans())
 def test_a_reason_is_undecided_or_not(values: list[Any], fragment: bool) -> None:
     assert total.undecided(values, fragment) == any(
@@ -257,7 +245,6 @@ def test_a_reason_is_undecided_or_not(values: list[Any], fragment: bool) -> None
     )
 
 
-@many
 @given(JSON)
 def test_equality_is_that_of_json(value: Any) -> None:
     import copy
@@ -269,7 +256,6 @@ def test_equality_is_that_of_json(value: Any) -> None:
     assert total.equal([1.0], (1,))
 
 
-@many
 @given(JSON, st.lists(st.one_of(st.text(max_size=5), st.integers(-3, 5)), max_size=5))
 def test_paths_never_fail(root: Any, path: list[str | int]) -> None:
     value = root

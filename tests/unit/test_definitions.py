@@ -148,6 +148,9 @@ def test_what_a_sum_rests_on() -> None:
     assert pod_reads(boxes("1", None), "k") == ["1"]
     assert pod_reads(boxes(None), "k") == [None]
     assert pod_reads(boxes("1GB"), "k") == [UNKNOWN]
+    assert pod_reads(boxes("500m"), "k") == ["500m"]
+    extended = {"spec": {"containers": [{"resources": {"limits": {"acme.io/a": "500m"}}}]}}
+    assert pod_reads(extended, "acme.io/a") == [UNKNOWN]
     assert pod_reads(boxes("{{ x }}"), "k") == ["{{ x }}"]
     assert pod_sum(boxes("1", "2"), "k", [None, None]) is None
 

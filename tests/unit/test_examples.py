@@ -12,11 +12,12 @@ from gpuvet.values.finding import Finding
 
 EXPECTED: dict[str, list[tuple[int, str, str]]] = {
     "inference-service.yaml": [(23, "PL080", "error"), (23, "PL083", "error")],
-    "metax-node.yaml": [(46, "KM032", "error")],
-    "metax-pod.yaml": [(4, "K8S012", "error"), (19, "KM006", "error")],
+    "metax-node.yaml": [(15, "KM042", "error"), (25, "KM040", "error"), (46, "KM032", "error"), (59, "KM149", "error")],
+    "metax-pod.yaml": [(4, "K8S012", "error"), (7, "KM020", "error"), (19, "KM006", "error"), (20, "KM050", "warning")],
     "qgpu-inference.yaml": [(17, "QG023", "warning"), (26, "QG004", "error"), (27, "QG003", "error")],
     "tensor-fusion-app.yaml": [(20, "TF013", "error"), (21, "TF007", "error"), (23, "TF062", "error")],
     "tensor-fusion-cronjob.yaml": [(7, "TF005", "error"), (15, "K8S001", "error"), (18, "TF015", "warning"), (19, "TF011", "error")],
+    "tensor-fusion-profile.yaml": [(14, "TF070", "error"), (15, "TF072", "error")],
     "training-job.yaml": [(8, "VJ096", "error"), (25, "PL079", "error")],
 }
 """File in examples/broken -> line, rule and severity of its errors and warnings."""
@@ -36,6 +37,10 @@ def test_the_broken_ones_do_not(checkout: Path) -> None:
         name = Path(finding.location.file).name
         found.setdefault(name, []).append((finding.location.span.line, finding.rule, finding.severity))
     assert {name: sorted(listed) for name, listed in found.items()} == EXPECTED
+
+
+def test_every_broken_one_is_in_the_table(checkout: Path) -> None:
+    assert {path.name for path in (checkout / "examples" / "broken").iterdir()} == set(EXPECTED)
 
 
 def test_all_four_vocabularies_are_there(checkout: Path) -> None:

@@ -216,7 +216,7 @@ def test_documented_profile_is_valid() -> None:
     read = WorkloadProfile.from_manifest(
         profile(
             resources={"requests": {"tflops": "5", "vram": "3Gi"}, "limits": {"tflops": 15, "vram": "3Gi", "compute": "0"}},
-            replicas=1,
+            replicas=2,
             isLocalGPU=True,
             poolName="default-pool",
             qos="medium",

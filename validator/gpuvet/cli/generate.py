@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from gpuvet.values.errors import UsageError
@@ -12,9 +13,10 @@ def register(commands: Any) -> None:
     parser = commands.add_parser(
         "generate",
         help="renew generated files (in a checkout)",
-        description="Renews generated files: compiled/ from rules and models, docs/rules/ from the catalogue.",
+        description="Renews generated files: compiled/ from rules and models, schemas/ and docs/reference/ from models, docs/rules/.",
     )
-    parser.add_argument("what", nargs="*", choices=["compiled", "docs", []], help="compiled, docs (default: both)")
+    parser.add_argument("what", nargs="*", choices=["compiled", "schemas", "docs", []], help="compiled, schemas, docs (default: all)")
+    parser.add_argument("--out", metavar="DIR", help="where to write schemas (default: schemas/ of the checkout)")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when something is stale")
     parser.set_defaults(run=run)
 
@@ -27,21 +29,32 @@ def run(options: argparse.Namespace) -> int:
     if root is None:
         raise UsageError("generate works in a checkout of gpuvet only")
     stale: list[str] = []
-    what = options.what or ["compiled", "docs"]
+    what = options.what or ["compiled", "schemas", "docs"]
+    if options.out is not None and what != ["schemas"]:
+        raise UsageError("--out goes with `gpuvet generate schemas` alone")
     if "compiled" in what:
         from gpuvet.generate.compiled import write_compiled
 
         stale += [f"compiled/{name}" for name in write_compiled(package_folder() / "compiled", root / "tests" / "fixtures", options.check)]
+    if "schemas" in what:
+        from gpuvet.generate.schemas import write_schemas
+
+        target = Path(options.out) if options.out is not None else root / "schemas"
+        stale += [f"schemas/{name}" for name in write_schemas(target, options.check)]
     if "docs" in what:
         from gpuvet.compiled.catalogue import RULES
         from gpuvet.generate.compiled import write_files
-        from gpuvet.generate.pages import render_docs
-
         from gpuvet.generate.coverage import render_coverage
+        from gpuvet.generate.pages import render_docs
+        from gpuvet.generate.reference import render_reference
 
-        files = {"coverage.yaml": render_coverage(list(RULES))}
-        stale += [f"rules/{name}" for name in write_files(root / "rules", files, "coverage.yaml", options.check)]
-        stale += [f"docs/rules/{name}" for name in write_files(root / "docs" / "rules", render_docs(list(RULES)), "*.md", options.check)]
+        written = (
+            ("rules", {"coverage.yaml": render_coverage(list(RULES))}, "coverage.yaml"),
+            ("docs/rules", render_docs(list(RULES)), "*.md"),
+            ("docs/reference", render_reference(), "*.md"),
+        )
+        for folder, files, ours in written:
+            stale += [f"{folder}/{name}" for name in write_files(root / folder, files, ours, options.check)]
     for name in stale:
         print(f"{'stale' if options.check else 'wrote'}: {name}", file=sys.stderr)
     if stale and options.check:

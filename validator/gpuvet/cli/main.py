@@ -17,7 +17,11 @@ def main(argv: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.register(commands)
-    options = parser.parse_args(argv)
+    options, rest = parser.parse_known_args(argv)
+    if rest and (not hasattr(options, "paths") or any(word.startswith("-") and word != "-" for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:  # argparse takes paths in one go; those behind an option are left over
+        options.paths = [*options.paths, *rest]
     try:
         return int(options.run(options))
     except GpuvetError as error:

@@ -376,16 +376,13 @@ def KM010(s: Any, p: Any, out: Any) -> None:
                     spec = get(pod_, 'spec')
                     for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
                         resources = get(who, 'resources')
-                        sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
-                        sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
-                        has_sgpu = (sgpu_ is not None)
-                        sgpu__ = (sgpu_ if has_sgpu else sgpu)
+                        sgpu = get(resources, 'limits', 'metax-tech.com/sgpu')
                         out((
-                            ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                            ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (sgpu is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
                             False,
                             'a MetaX sGPU needs koordinator.sh/gpu-core, which is missing',
                             'koordinator.sh/gpu-core, 1 to 100 percent of a card',
-                            sgpu__,
+                            None,
                             [],
                             None,
                             [*_sgpu_pod_6f575d_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu'), *reason(s, [pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) else None])],
@@ -618,7 +615,7 @@ def KM105(s: Any, p: Any, out: Any) -> None:
                                 out((
                                     ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if has_gpu else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')),
                                     False,
-                                    say('koordinator.sh/gpu ', text(whole(s.pod_sum('koordinator.sh/gpu'))), ' stands beside other GPU keys that do not go with it', (': it means gpu-memory-ratio too, which excludes gpu-memory' if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else '')),
+                                    say('koordinator.sh/gpu ', text(whole(s.pod_sum('koordinator.sh/gpu'))), ' stands beside other GPU keys; ', ('it means gpu-memory-ratio too, which excludes gpu-memory' if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else 'neither as they stand nor as the webhook rewrites them are they a legal set')),
                                     'koordinator.sh/gpu alone, or gpu-core with one of gpu-memory and gpu-memory-ratio',
                                     gpu__,
                                     [((((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')) if (gpu_memory_ is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if (gpu_shared_ is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*other_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*other_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else (((*other_at, 'resources', 'limits', 'huawei.com/npu-core') if (npu_core is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-core')) if (npu_core_ is not None) else (((*other_at, 'resources', 'limits', 'huawei.com/npu-cpu') if (npu_cpu is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-cpu')) if (npu_cpu_ is not None) else ((*other_at, 'resources', 'limits', 'huawei.com/npu-dvpp') if (npu_dvpp is not None) else (*other_at, 'resources', 'requests', 'huawei.com/npu-dvpp')))))))), 'another GPU key is asked for here')],
@@ -893,16 +890,13 @@ def KM018(s: Any, p: Any, out: Any) -> None:
             spec = get(pod_, 'spec')
             for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
                 resources = get(who, 'resources')
-                sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
-                sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
-                has_sgpu = (sgpu_ is not None)
-                sgpu__ = (sgpu_ if has_sgpu else sgpu)
+                sgpu = get(resources, 'limits', 'metax-tech.com/sgpu')
                 out((
-                    ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                    ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (sgpu is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
                     False,
                     'metax-tech.com/sgpu stands alone; under koord-scheduler nothing says how much of a card it is',
                     'koordinator.sh/gpu.shared 1, koordinator.sh/gpu-core and koordinator.sh/gpu-memory beside it',
-                    sgpu__,
+                    None,
                     [],
                     None,
                     [*_sgpu_pod_6f575d_because(s, True), *[*pod_reads(pod_, 'koordinator.sh/gpu'), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio')]],
@@ -920,16 +914,13 @@ def KM118(s: Any, p: Any, out: Any) -> None:
                         spec = get(pod_, 'spec')
                         for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
                             resources = get(who, 'resources')
-                            sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
-                            sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
-                            has_sgpu = (sgpu_ is not None)
-                            sgpu__ = (sgpu_ if has_sgpu else sgpu)
+                            sgpu = get(resources, 'limits', 'metax-tech.com/sgpu')
                             out((
-                                ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                                ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (sgpu is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
                                 False,
                                 "the sGPU has no koordinator.sh/gpu.shared; Koordinator's webhook has to put it in",
                                 'koordinator.sh/gpu.shared 1',
-                                sgpu__,
+                                None,
                                 [],
                                 None,
                                 [*_sgpu_pod_6f575d_because(s, True), *pod_reads(pod_, 'koordinator.sh/gpu.shared'), *pod_reads(pod_, 'koordinator.sh/gpu'), *reason(s, [pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) else None]), *pod_reads(pod_, 'koordinator.sh/gpu-core')],
@@ -961,15 +952,12 @@ def KM119(s: Any, p: Any, out: Any) -> None:
                                 gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
                                 gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
                                 gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
-                                has_gpu_shared = (gpu_shared_ is not None)
-                                gpu__ = (gpu_ if (gpu_ is not None) else (gpu_core_ if (gpu_core_ is not None) else (gpu_memory_ratio_ if (gpu_memory_ratio_ is not None) else (gpu_memory if (gpu_memory is not None) else get(requests, 'koordinator.sh/gpu-memory')))))
-                                gpu_shared__ = (gpu_shared_ if has_gpu_shared else gpu__)
                                 out((
-                                    (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if has_gpu_shared else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if (gpu_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')))))),
+                                    (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if (gpu_shared_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if (gpu_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')))))),
                                     False,
                                     'a share of a MetaX card is asked for without metax-tech.com/sgpu',
                                     "metax-tech.com/sgpu 1 beside Koordinator's keys",
-                                    gpu_shared__,
+                                    None,
                                     [],
                                     None,
                                     [*reason(s, [[get(pod_, 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy')] if (get(pod_, 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy') is not None) else None, _metax_node_c0b944_because(s, True) if s.once(_metax_node_c0b944) else None]), *pod_reads(pod_, 'metax-tech.com/sgpu'), *pod_reads(pod_, 'metax-tech.com/gpu'), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *[*pod_reads(pod_, 'nvidia.com/gpu'), *pod_reads(pod_, 'amd.com/gpu'), *pod_reads(pod_, 'dcu.com/gpu')], *[*pod_reads(pod_, 'huawei.com/npu-core'), *pod_reads(pod_, 'huawei.com/npu-cpu'), *pod_reads(pod_, 'huawei.com/npu-dvpp')]],
@@ -1025,8 +1013,8 @@ def KM020(s: Any, p: Any, out: Any) -> None:
             out((
                 (*('pod',), 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy'),
                 False,
-                say('sgpu-qos-policy is ', text(sgpu_qos_policy), ', which is none of the policies of MetaX sGPU', (' (fs, be and bs are those of Tencent qGPU)' if member(sgpu_qos_policy_, ('fs', 'be', 'bs')) else '')),
-                'one of fixed-share, best-effort, burst-share',
+                say('sgpu-qos-policy is ', text(sgpu_qos_policy), ', which is none of the policies of MetaX sGPU'),
+                say(('one of fixed-share, best-effort, burst-share (fs, be and bs are those of Tencent qGPU)' if member(sgpu_qos_policy_, ('fs', 'be', 'bs')) else 'one of fixed-share, best-effort, burst-share, spelt exactly so')),
                 sgpu_qos_policy,
                 [],
                 (say('write ', text(value__)), False, (('set', (*('pod',), 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy'), value__), )),
@@ -1041,46 +1029,24 @@ def KM021(s: Any, p: Any, out: Any) -> None:
     if s.once(_sgpu_pod_6f575d):
         if (not any((get(part, 'metax-tech.com/sgpu-qos-policy') is not None) for part in items(get(pod_, 'metadata')))):
             if (not any((get(part, 'metax-tech.com/sgpu-qos-policy') is not None) for part in items(get(object_, 'metadata')))):
-                spec = get(pod_, 'spec')
-                for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
-                    resources = get(who, 'resources')
-                    sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
-                    sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
-                    has_sgpu = (sgpu_ is not None)
-                    sgpu__ = (sgpu_ if has_sgpu else sgpu)
-                    out((
-                        ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
-                        False,
-                        'the Pod asks for an sGPU and does not say how compute is shared',
-                        'the annotation metax-tech.com/sgpu-qos-policy, one of fixed-share, best-effort, burst-share',
-                        sgpu__,
-                        [],
-                        None,
-                        [*_sgpu_pod_6f575d_because(s, True), *[*[get(pod_, 'metadata')], *[because_ for part_at, part in located((*('pod',), 'metadata'), get(pod_, 'metadata')) for because_ in [get(part, 'metax-tech.com/sgpu-qos-policy')]], *[None]], *[*[get(object_, 'metadata')], *[because_ for part_at, part in located((*('object',), 'metadata'), get(object_, 'metadata')) for because_ in [get(part, 'metax-tech.com/sgpu-qos-policy')]], *[None]]],
-                    ))
+                if (not (get(object_, 'spec', 'jobTemplate', 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy') is not None)):
+                    spec = get(pod_, 'spec')
+                    for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                        resources = get(who, 'resources')
+                        sgpu = get(resources, 'limits', 'metax-tech.com/sgpu')
+                        out((
+                            ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (sgpu is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                            False,
+                            'the Pod asks for an sGPU and does not say how compute is shared',
+                            'the annotation metax-tech.com/sgpu-qos-policy, one of fixed-share, best-effort, burst-share',
+                            None,
+                            [],
+                            None,
+                            [*_sgpu_pod_6f575d_because(s, True), *[*[get(pod_, 'metadata')], *[because_ for part_at, part in located((*('pod',), 'metadata'), get(pod_, 'metadata')) for because_ in [get(part, 'metax-tech.com/sgpu-qos-policy')]], *[None]], *[*[get(object_, 'metadata')], *[because_ for part_at, part in located((*('object',), 'metadata'), get(object_, 'metadata')) for because_ in [get(part, 'metax-tech.com/sgpu-qos-policy')]], *[None]], *[get(object_, 'spec', 'jobTemplate', 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy')]],
+                        ))
 
 
 def KM022(s: Any, p: Any, out: Any) -> None:
-    """misspelt-metadata"""
-    self_ = s.value
-    for part_at, part in located(('self',), self_):
-        if is_type(part, 'map'):
-            if (not member(part_at[-1], ('annotations', 'labels', 'managedFields'))):
-                if any(matches(v_at[-1], '([a-z0-9.-]+\\.)?koordinator\\.sh/.*|metax-tech\\.com/.*') for v_at, v in located(part_at, part)):
-                    value = nearest(part_at[-1], ('annotations', 'labels'))
-                    out((
-                        part_at,
-                        True,
-                        say('metadata has no field ', text(part_at[-1])),
-                        say((text(value) if (value is not None) else 'annotations')),
-                        part_at[-1],
-                        [],
-                        (say('rename it to ', text(value)), False, (('rename', part_at, value), )),
-                        [*[part], *[part]],
-                    ))
-
-
-def KM122(s: Any, p: Any, out: Any) -> None:
     """pod-annotation-on-owner"""
     object_ = s.object
     for k_at, k in located(('self',), ('metax-tech.com/sgpu-qos-policy', 'scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
@@ -1270,7 +1236,7 @@ def KM033(s: Any, p: Any, out: Any) -> None:
                         False,
                         'type is missing',
                         'type is given',
-                        condition,
+                        None,
                         [],
                         None,
                         [*[condition], *[get(condition, 'type')]],
@@ -1284,7 +1250,7 @@ def KM033(s: Any, p: Any, out: Any) -> None:
                         False,
                         'status is missing',
                         'status is given',
-                        condition,
+                        None,
                         [],
                         None,
                         [*[condition], *[get(condition, 'status')]],
@@ -1298,7 +1264,7 @@ def KM033(s: Any, p: Any, out: Any) -> None:
                         False,
                         'reason is missing',
                         'reason is given',
-                        condition,
+                        None,
                         [],
                         None,
                         [*[condition], *[get(condition, 'reason')]],
@@ -1312,7 +1278,7 @@ def KM033(s: Any, p: Any, out: Any) -> None:
                         False,
                         'message is missing',
                         'message is given',
-                        condition,
+                        None,
                         [],
                         None,
                         [*[condition], *[get(condition, 'message')]],
@@ -1326,7 +1292,7 @@ def KM033(s: Any, p: Any, out: Any) -> None:
                         False,
                         'lastTransitionTime is missing',
                         'lastTransitionTime is given',
-                        condition,
+                        None,
                         [],
                         None,
                         [*[condition], *[get(condition, 'lastTransitionTime')]],
@@ -1406,7 +1372,7 @@ def KM035(s: Any, p: Any, out: Any) -> None:
                     False,
                     'the device has no minor number',
                     'minor is given',
-                    device,
+                    None,
                     [],
                     None,
                     [*[device], *[get(device, 'minor')]],
@@ -1429,7 +1395,7 @@ def KM135(s: Any, p: Any, out: Any) -> None:
                             (*device_at, k),
                             False,
                             say('another ', text(type), ' of this node has the same ', text(k)),
-                            say('a ', text(k), ' of its own for each device of a type'),
+                            say('its own ', text(k), ' for each device of a type'),
                             device_,
                             [],
                             None,
@@ -1447,13 +1413,12 @@ def KM036(s: Any, p: Any, out: Any) -> None:
             if ((not has_health) or equal(health, False)):
                 conditions = get(device, 'conditions')
                 if any((equal(get(c, 'type'), 'Healthy') and equal(get(c, 'status'), 'True')) for c in items(conditions)):
-                    health_ = (health if has_health else device)
                     out((
                         ((*device_at, 'health') if has_health else device_at),
                         False,
                         say('health is ', ('false' if has_health else 'missing, which means false'), ', and the condition Healthy is True'),
                         'health: true',
-                        health_,
+                        health,
                         [((*device_at, 'conditions'), 'the conditions say that it is healthy')],
                         ('set health to true', False, (('set', (*device_at, 'health'), (True if has_health else None)), )),
                         [*[*[device], *[health]], *[*[conditions], *[because_ for c_at, c in located((*device_at, 'conditions'), conditions) if (equal(get(c, 'type'), 'Healthy') and equal(get(c, 'status'), 'True')) for because_ in [*[get(c, 'type')], *[get(c, 'status')]]]]],
@@ -1472,7 +1437,7 @@ def KM037(s: Any, p: Any, out: Any) -> None:
                     False,
                     'socketID is missing',
                     'socketID is given',
-                    topology,
+                    None,
                     [],
                     None,
                     [*[topology], *[get(topology, 'socketID')]],
@@ -1486,7 +1451,7 @@ def KM037(s: Any, p: Any, out: Any) -> None:
                     False,
                     'nodeID is missing',
                     'nodeID is given',
-                    topology,
+                    None,
                     [],
                     None,
                     [*[topology], *[get(topology, 'nodeID')]],
@@ -1500,7 +1465,7 @@ def KM037(s: Any, p: Any, out: Any) -> None:
                     False,
                     'pcieID is missing',
                     'pcieID is given',
-                    topology,
+                    None,
                     [],
                     None,
                     [*[topology], *[get(topology, 'pcieID')]],
@@ -1746,7 +1711,7 @@ def KM043(s: Any, p: Any, out: Any) -> None:
             out((
                 (*('object',), 'status', 'capacity', k),
                 False,
-                say(text(k), ' is ', text(capacity_number), ('' if value else ', and gpu-core is another number')),
+                say(text(k), ' is ', text(capacity_number), ', which is ', ('no number of whole cards' if value else 'not the same as gpu-core')),
                 '100 for each GPU of the node, the same for gpu.shared, gpu-core and gpu-memory-ratio',
                 capacity_,
                 [((*('object',), 'status', 'capacity', 'koordinator.sh/gpu-core'), 'gpu-core of the node')],
@@ -1775,7 +1740,7 @@ def KM144(s: Any, p: Any, out: Any) -> None:
                 out((
                     (*('object',), 'status', 'capacity', 'koordinator.sh/gpu-core'),
                     False,
-                    say('gpu-core is ', text(gpu_core_number), ', and the Device of the node shows ', text(value_), ' healthy GPUs'),
+                    say('gpu-core is ', text(gpu_core_number), ', and the Device of the node shows ', text(value_), ' as healthy'),
                     say(text(value__)),
                     gpu_core,
                     [((*('found', ('Device', get(object_, 'metadata', 'name'), None)), 'spec', 'devices'), 'the devices of the node')],
@@ -1846,7 +1811,7 @@ def KM047(s: Any, p: Any, out: Any) -> None:
                 False,
                 'version is missing',
                 'version is given',
-                data,
+                None,
                 [],
                 None,
                 [*[data], *[get(data, 'version')]],
@@ -1859,7 +1824,7 @@ def KM047(s: Any, p: Any, out: Any) -> None:
                 False,
                 'cluster-config is missing',
                 'cluster-config is given',
-                data,
+                None,
                 [],
                 None,
                 [*[data], *[get(data, 'cluster-config')]],
@@ -1872,7 +1837,7 @@ def KM047(s: Any, p: Any, out: Any) -> None:
                 False,
                 'nodes-config is missing',
                 'nodes-config is given',
-                data,
+                None,
                 [],
                 None,
                 [*[data], *[get(data, 'nodes-config')]],
@@ -1951,7 +1916,7 @@ def KM150(s: Any, p: Any, out: Any) -> None:
                 False,
                 'nodeName is missing',
                 'nodeName is given',
-                entry,
+                None,
                 [],
                 None,
                 [get(entry, 'nodeName')],
@@ -1963,7 +1928,7 @@ def KM150(s: Any, p: Any, out: Any) -> None:
                 False,
                 'mode is missing',
                 'mode is given',
-                entry,
+                None,
                 [],
                 None,
                 [get(entry, 'mode')],
@@ -2139,16 +2104,13 @@ def KM154(s: Any, p: Any, out: Any) -> None:
         spec = get(pod_, 'spec')
         for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
             resources = get(who, 'resources')
-            sgpu = get(resources, 'requests', 'metax-tech.com/sgpu')
-            sgpu_ = get(resources, 'limits', 'metax-tech.com/sgpu')
-            has_sgpu = (sgpu_ is not None)
-            sgpu__ = (sgpu_ if has_sgpu else sgpu)
+            sgpu = get(resources, 'limits', 'metax-tech.com/sgpu')
             out((
-                ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if has_sgpu else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
+                ((*who_at, 'resources', 'limits', 'metax-tech.com/sgpu') if (sgpu is not None) else (*who_at, 'resources', 'requests', 'metax-tech.com/sgpu')),
                 True,
                 'the configuration names a Koordinator older than 1.8.0, which knows no MetaX cards',
                 'Koordinator 1.8.0 or later',
-                sgpu__,
+                None,
                 [],
                 None,
                 _sgpu_pod_6f575d_because(s, True),
@@ -2167,30 +2129,32 @@ def KM025(s: Any, p: Any, out: Any) -> None:
         if (not ((s.pod_sum('metax-tech.com/vcore') is not None) or (s.pod_sum('metax-tech.com/vmemory') is not None) or equal(schedulerName_, 'hami-scheduler'))):
             if (not contains(schedulerName_, 'koord')):
                 if (not equal(get(object_, 'kind'), 'Reservation')):
-                    for who_at, who in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
-                        resources = get(who, 'resources')
-                        requests = get(resources, 'requests')
-                        limits = get(resources, 'limits')
-                        gpu_shared = get(limits, 'koordinator.sh/gpu.shared')
-                        gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
-                        gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
-                        gpu_core = get(limits, 'koordinator.sh/gpu-core')
-                        gpu = get(limits, 'koordinator.sh/gpu')
-                        has_schedulerName = (schedulerName_ is not None)
-                        gpu_shared_ = (gpu_shared if (gpu_shared is not None) else get(requests, 'koordinator.sh/gpu.shared'))
-                        gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
-                        gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
-                        gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
-                        out((
-                            (((*('pod',), 'spec', 'schedulerName') if (schedulerName is not None) else (*('template',), 'scheduler')) if has_schedulerName else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if (gpu_shared_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if (gpu_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))))),
-                            False,
-                            say(('this scheduler does not know' if has_schedulerName else 'no schedulerName, and the default scheduler does not know'), " Koordinator's GPU keys"),
-                            'schedulerName: koord-scheduler, or a ClusterColocationProfile that sets it',
-                            schedulerName,
-                            [],
-                            None,
-                            [*reason(s, [pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None) else None]), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]]), *[get(object_, 'kind')]],
-                        ))
+                    if (not (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None)):
+                        if (not (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None)):
+                            for who_at, who in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
+                                resources = get(who, 'resources')
+                                requests = get(resources, 'requests')
+                                limits = get(resources, 'limits')
+                                gpu_shared = get(limits, 'koordinator.sh/gpu.shared')
+                                gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
+                                gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
+                                gpu_core = get(limits, 'koordinator.sh/gpu-core')
+                                gpu = get(limits, 'koordinator.sh/gpu')
+                                has_schedulerName = (schedulerName_ is not None)
+                                gpu_shared_ = (gpu_shared if (gpu_shared is not None) else get(requests, 'koordinator.sh/gpu.shared'))
+                                gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
+                                gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
+                                gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
+                                out((
+                                    (((*('pod',), 'spec', 'schedulerName') if (schedulerName is not None) else (*('template',), 'scheduler')) if has_schedulerName else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (gpu_shared is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')) if (gpu_shared_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if (gpu_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if (gpu_core_ is not None) else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if (gpu_memory_ratio_ is not None) else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))))),
+                                    False,
+                                    say(('this scheduler does not know' if has_schedulerName else 'no schedulerName, and the default scheduler does not know'), " Koordinator's GPU keys"),
+                                    'schedulerName: koord-scheduler, or a ClusterColocationProfile that sets it',
+                                    schedulerName,
+                                    [],
+                                    None,
+                                    [*reason(s, [pod_reads(pod_, 'koordinator.sh/gpu') if (s.pod_sum('koordinator.sh/gpu') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu.shared') if (s.pod_sum('koordinator.sh/gpu.shared') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-core') if (s.pod_sum('koordinator.sh/gpu-core') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if (s.pod_sum('koordinator.sh/gpu-memory') is not None) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None) else None]), *[*pod_reads(pod_, 'metax-tech.com/vcore'), *pod_reads(pod_, 'metax-tech.com/vmemory'), *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]])], *([schedulerName] if (schedulerName is not None) else [*[schedulerName], *[get(template_, 'scheduler')]]), *[get(object_, 'kind')], *pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core'), *pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-memory')],
+                                ))
 
 
 def KM029(s: Any, p: Any, out: Any) -> None:
@@ -2252,7 +2216,7 @@ def KM030(s: Any, p: Any, out: Any) -> None:
                     (*hint_at, 'allocateStrategy'),
                     False,
                     say('allocateStrategy is ', text(allocateStrategy), ', which is none of the values it can have'),
-                    say('one of ', text(('ApplyForAll', 'RequestsAsCount', ''))),
+                    'one of ApplyForAll, RequestsAsCount, spelt exactly so',
                     allocateStrategy,
                     [],
                     (say('write allocateStrategy as ', text(value)), False, (('set', (*hint_at, 'allocateStrategy'), value), )),
@@ -2272,7 +2236,7 @@ def KM130(s: Any, p: Any, out: Any) -> None:
                     (*hint_at, 'requiredTopologyScope'),
                     False,
                     say('requiredTopologyScope is ', text(requiredTopologyScope), ', which is none of the values it can have'),
-                    say('one of ', text(('Device', 'PCIe', 'NUMANode', 'Node', ''))),
+                    'one of Device, PCIe, NUMANode, Node, spelt exactly so',
                     requiredTopologyScope,
                     [],
                     (say('write requiredTopologyScope as ', text(value)), False, (('set', (*hint_at, 'requiredTopologyScope'), value), )),
@@ -2292,7 +2256,7 @@ def KM131(s: Any, p: Any, out: Any) -> None:
                     (*hint_at, 'exclusivePolicy'),
                     False,
                     say('exclusivePolicy is ', text(exclusivePolicy), ', which is none of the values it can have'),
-                    say('one of ', text(('DeviceLevel', 'PCIeLevel', ''))),
+                    'one of DeviceLevel, PCIeLevel, spelt exactly so',
                     exclusivePolicy,
                     [],
                     (say('write exclusivePolicy as ', text(value)), False, (('set', (*hint_at, 'exclusivePolicy'), value), )),
@@ -2312,7 +2276,7 @@ def KM132(s: Any, p: Any, out: Any) -> None:
                 (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-joint-allocate'), 'requiredScope'),
                 False,
                 say('requiredScope is ', text(requiredScope), ', which is none of the values it can have'),
-                say('one of ', text(('SamePCIe', ''))),
+                'SamePCIe, spelt exactly so',
                 requiredScope,
                 [],
                 (say('write requiredScope as ', text(value)), False, (('set', (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/device-joint-allocate'), 'requiredScope'), value), )),
@@ -2332,7 +2296,7 @@ def KM136(s: Any, p: Any, out: Any) -> None:
                 (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partition-spec'), 'allocatePolicy'),
                 False,
                 say('allocatePolicy is ', text(allocatePolicy), ', which is none of the values it can have'),
-                say('one of ', text(('Restricted', 'BestEffort', ''))),
+                'one of Restricted, BestEffort, spelt exactly so',
                 allocatePolicy,
                 [],
                 (say('write allocatePolicy as ', text(value)), False, (('set', (*(*('pod',), 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partition-spec'), 'allocatePolicy'), value), )),
@@ -2469,3 +2433,120 @@ def KM062(s: Any, p: Any, out: Any) -> None:
                 None,
                 [*[gpu_isolation_provider], *reason(s, [pod_reads(pod_, 'metax-tech.com/sgpu') if value else None, [gpu_isolation_provider] if value_ else None])],
             ))
+
+
+def KM027(s: Any, p: Any, out: Any) -> None:
+    """init-container-without-gpu-shared"""
+    pod_ = s.pod
+    spec = get(pod_, 'spec')
+    initContainers = get(spec, 'initContainers')
+    if lt(0, size(initContainers)):
+        if s.once(_accepted_1b9a7f):
+            for who_at, who in located((*('pod',), 'spec', 'initContainers'), initContainers):
+                resources = get(who, 'resources')
+                requests = get(resources, 'requests')
+                limits = get(resources, 'limits')
+                gpu_memory_ratio = get(limits, 'koordinator.sh/gpu-memory-ratio')
+                gpu_memory = get(limits, 'koordinator.sh/gpu-memory')
+                gpu_core = get(limits, 'koordinator.sh/gpu-core')
+                gpu = get(limits, 'koordinator.sh/gpu')
+                gpu_memory_ratio_ = (gpu_memory_ratio if (gpu_memory_ratio is not None) else get(requests, 'koordinator.sh/gpu-memory-ratio'))
+                gpu_memory_ = (gpu_memory if (gpu_memory is not None) else get(requests, 'koordinator.sh/gpu-memory'))
+                gpu_core_ = (gpu_core if (gpu_core is not None) else get(requests, 'koordinator.sh/gpu-core'))
+                gpu_ = (gpu if (gpu is not None) else get(requests, 'koordinator.sh/gpu'))
+                has_gpu_memory_ratio = (gpu_memory_ratio_ is not None)
+                has_gpu_core = (gpu_core_ is not None)
+                has_gpu = (gpu_ is not None)
+                if (has_gpu or has_gpu_core or has_gpu_memory_ratio or (gpu_memory_ is not None)):
+                    gpu_shared = get(limits, 'koordinator.sh/gpu.shared')
+                    if (not ((gpu_shared if (gpu_shared is not None) else get(requests, 'koordinator.sh/gpu.shared')) is not None)):
+                        gpu_core__ = (gpu_core_ if has_gpu_core else (gpu_memory_ratio_ if has_gpu_memory_ratio else gpu_memory_))
+                        gpu__ = (gpu_ if has_gpu else gpu_core__)
+                        out((
+                            (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu') if (gpu is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu')) if has_gpu else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-core') if (gpu_core is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-core')) if has_gpu_core else (((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (gpu_memory_ratio is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) if has_gpu_memory_ratio else ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (gpu_memory is not None) else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))),
+                            False,
+                            'the init container asks for a share without koordinator.sh/gpu.shared, and no webhook puts it in there',
+                            'koordinator.sh/gpu.shared 1 beside it',
+                            gpu__,
+                            [],
+                            None,
+                            [*[*[initContainers], *reason(s, [([gpu] if (gpu is not None) else [*[gpu], *[get(requests, 'koordinator.sh/gpu')]]) if has_gpu else None, ([gpu_core] if (gpu_core is not None) else [*[gpu_core], *[get(requests, 'koordinator.sh/gpu-core')]]) if has_gpu_core else None, ([gpu_memory_ratio] if (gpu_memory_ratio is not None) else [*[gpu_memory_ratio], *[get(requests, 'koordinator.sh/gpu-memory-ratio')]]) if has_gpu_memory_ratio else None, ([gpu_memory] if (gpu_memory is not None) else [*[gpu_memory], *[get(requests, 'koordinator.sh/gpu-memory')]]) if (gpu_memory_ is not None) else None]), *([gpu_shared] if (gpu_shared is not None) else [*[gpu_shared], *[get(requests, 'koordinator.sh/gpu.shared')]])], *_accepted_1b9a7f_because(s, True)],
+                        ))
+
+
+def KM161(s: Any, p: Any, out: Any) -> None:
+    """cambricon-several-cards"""
+    pod_ = s.pod
+    pod_gpu_shared = s.pod_sum('koordinator.sh/gpu.shared')
+    pod_gpu_shared_number = whole(pod_gpu_shared)
+    if lt(1, pod_gpu_shared_number):
+        spec = get(pod_, 'spec')
+        for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+            resources = get(who, 'resources')
+            gpu_shared = get(resources, 'requests', 'koordinator.sh/gpu.shared')
+            gpu_shared_ = get(resources, 'limits', 'koordinator.sh/gpu.shared')
+            has_gpu_shared = (gpu_shared_ is not None)
+            gpu_shared__ = (gpu_shared_ if has_gpu_shared else gpu_shared)
+            out((
+                ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if has_gpu_shared else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')),
+                False,
+                say('a Cambricon sMLU is part of one card, and the Pod asks for ', text(pod_gpu_shared_number)),
+                'koordinator.sh/gpu.shared 1, once in the Pod',
+                gpu_shared__,
+                [],
+                ('set gpu.shared to 1', False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu.shared') if has_gpu_shared else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu.shared')), (1 if equal(whole(quantity(gpu_shared__)), pod_gpu_shared_number) else None)), )),
+                pod_reads(pod_, 'koordinator.sh/gpu.shared'),
+            ))
+
+
+def KM162(s: Any, p: Any, out: Any) -> None:
+    """cambricon-little-memory"""
+    pod_ = s.pod
+    pod_gpu_memory = s.pod_sum('koordinator.sh/gpu-memory')
+    pod_gpu_memory_number = whole(pod_gpu_memory)
+    if le(1048576, pod_gpu_memory_number):
+        if lt(pod_gpu_memory_number, 268435456):
+            if (not lt(1, whole(s.pod_sum('koordinator.sh/gpu.shared')))):
+                spec = get(pod_, 'spec')
+                for who_at, who in [*[(each_at, each) for each_at, each in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))]][:1]:
+                    resources = get(who, 'resources')
+                    gpu_memory = get(resources, 'requests', 'koordinator.sh/gpu-memory')
+                    gpu_memory_ = get(resources, 'limits', 'koordinator.sh/gpu-memory')
+                    has_gpu_memory = (gpu_memory_ is not None)
+                    gpu_memory__ = (gpu_memory_ if has_gpu_memory else gpu_memory)
+                    out((
+                        ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if has_gpu_memory else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')),
+                        False,
+                        say('a Cambricon sMLU has at least 256Mi, and the Pod asks for ', text(pod_gpu_memory_number), ' bytes'),
+                        'at least 256Mi',
+                        gpu_memory__,
+                        [],
+                        ('ask for 256Mi', False, (('set', ((*who_at, 'resources', 'limits', 'koordinator.sh/gpu-memory') if has_gpu_memory else (*who_at, 'resources', 'requests', 'koordinator.sh/gpu-memory')), ('256Mi' if equal(whole(quantity(gpu_memory__)), pod_gpu_memory_number) else None)), )),
+                        [*pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu-memory'), *pod_reads(pod_, 'koordinator.sh/gpu.shared')],
+                    ))
+
+
+def KM163(s: Any, p: Any, out: Any) -> None:
+    """cambricon-without-gpu-core"""
+    pod_ = s.pod
+    if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-core')))):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):
+            if (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                spec = get(pod_, 'spec')
+                for who_at, who in [*[(c_at, c) for c_at, c in [*located((*('pod',), 'spec', 'initContainers'), get(spec, 'initContainers')), *located((*('pod',), 'spec', 'containers'), get(spec, 'containers'))] if (((get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') if (get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') is not None) else get(c, 'resources', 'requests', 'cambricon.com/mlu.smlu.vcore')) is not None) or ((get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') if (get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') is not None) else get(c, 'resources', 'requests', 'cambricon.com/mlu.smlu.vmemory')) is not None))]][:1]:
+                    resources = get(who, 'resources')
+                    requests = get(resources, 'requests')
+                    limits = get(resources, 'limits')
+                    mlu_smlu_vmemory = get(limits, 'cambricon.com/mlu.smlu.vmemory')
+                    mlu_smlu_vcore = get(limits, 'cambricon.com/mlu.smlu.vcore')
+                    mlu_smlu_vcore_ = (mlu_smlu_vcore if (mlu_smlu_vcore is not None) else get(requests, 'cambricon.com/mlu.smlu.vcore'))
+                    out((
+                        (((*who_at, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') if (mlu_smlu_vcore is not None) else (*who_at, 'resources', 'requests', 'cambricon.com/mlu.smlu.vcore')) if (mlu_smlu_vcore_ is not None) else ((*who_at, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') if (mlu_smlu_vmemory is not None) else (*who_at, 'resources', 'requests', 'cambricon.com/mlu.smlu.vmemory'))),
+                        False,
+                        'a Cambricon sMLU needs koordinator.sh/gpu-core, which is missing',
+                        'koordinator.sh/gpu-core, 1 to 100 percent of a card',
+                        None,
+                        [],
+                        None,
+                        [*pod_reads(pod_, 'koordinator.sh/gpu-core'), *pod_reads(pod_, 'koordinator.sh/gpu'), *reason(s, [pod_reads(pod_, 'koordinator.sh/gpu.shared') if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) else None, pod_reads(pod_, 'koordinator.sh/gpu-memory-ratio') if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))) else None])],
+                    ))

@@ -923,8 +923,8 @@ def QG016(s: Any, p: Any, out: Any) -> None:
                 value = [div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory'))), div(whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core'))), 100)) for n in [n for n in items(s.find_all('Node')) if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))]]
                 value_ = largest(value)
                 if lt(value_, qgpu_memory_number):
-                    reads_1 = [*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node', '') for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')]]]]
-                    reads_2 = [*reads_1, *[because_ for n_at, n in [(n_at, n) for n_at, n in s.located_all('Node', '') if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))] for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
+                    reads_1 = [*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')]]]]
+                    reads_2 = [*reads_1, *[because_ for n_at, n in [(n_at, n) for n_at, n in s.located_all('Node') if (le(100, whole(quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')))) and (get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory') is not None))] for because_ in [*[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-memory')], *[get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
                     out((
                         ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
                         False,
@@ -952,7 +952,7 @@ def QG047(s: Any, p: Any, out: Any) -> None:
             has_qgpu_core = (qgpu_core_ is not None)
             qgpu_core__ = (qgpu_core_ if has_qgpu_core else qgpu_core)
             if (qgpu_core__ is not None):
-                reads_1 = [*pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core'), *[*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node', '') for because_ in [get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
+                reads_1 = [*pod_reads(pod_, 'tke.cloud.tencent.com/qgpu-core'), *[*[s.find_all('Node')], *[because_ for n_at, n in s.located_all('Node') for because_ in [get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')]]]]
                 out((
                     ((*c_at, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*c_at, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')),
                     False,

@@ -1518,7 +1518,7 @@ def TF416(s: Any, p: Any, out: Any) -> None:
 
 
 def TF014(s: Any, p: Any, out: Any) -> None:
-    """limit-without-request"""
+    """request-taken-from-limit"""
     pod_ = s.pod
     annotations = get(pod_, 'metadata', 'annotations')
     if (not equal(get(annotations, 'tensor-fusion.ai/dedicated-gpu'), 'true')):
@@ -1933,7 +1933,7 @@ def TF022(s: Any, p: Any, out: Any) -> None:
             annotations = get(pod_, 'metadata', 'annotations')
             annotations_ = get(annotations, k)
             if (quantity(annotations_) is not None):
-                for quota_at, quota in s.located_all('GPUResourceQuota', ''):
+                for quota_at, quota in s.located_all('GPUResourceQuota'):
                     metadata = get(quota, 'metadata')
                     if equal(get(metadata, 'namespace'), namespace):
                         single = get(quota, 'spec', 'single')

@@ -29,9 +29,11 @@ def render_compiled(fixtures: FilePath) -> dict[str, str]:
         if any(rule.checks for rule in loaded):
             files[f"rules_{module}.py"] = _render_functions(loaded, path.name)
         infos.extend(rule_info(rule, f"gpuvet.compiled.rules_{module}") for rule in loaded)
-    twice = {info.id for info in infos if [other.id for other in infos].count(info.id) > 1}
-    if twice:
-        raise ConfigError(f"rules/: ids used twice: {', '.join(sorted(twice))}")
+    for what in ("id", "name"):
+        given = [getattr(info, what) for info in infos]
+        twice = {value for value in given if given.count(value) > 1}
+        if twice:
+            raise ConfigError(f"rules/: {what}s used twice: {', '.join(sorted(twice))}")
     files["facts.py"] = HEADER.format(source="rules/facts/") + f"from typing import Any\n\nFACTS: dict[str, Any] = {_literal(_facts(rules_folder))}\n"
     files["bundles.py"] = HEADER.format(source="policies/bundles/") + f"from typing import Any\n\nBUNDLES: dict[str, Any] = {_literal(_bundles(policies))}\n"
     infos.sort(key=lambda info: info.id)
@@ -87,9 +89,9 @@ def write_files(folder: FilePath, files: dict[str, str], ours: str, check: bool)
             if not check:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, "utf-8")
-    for path in sorted(folder.glob(ours)):
-        if path.name not in files:
-            stale.append(path.name)
+    for path in sorted(path for path in folder.glob(ours) if path.is_file()):
+        if (name := path.relative_to(folder).as_posix()) not in files:
+            stale.append(name)
             if not check:
                 path.unlink()
     return stale

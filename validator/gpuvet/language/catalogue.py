@@ -38,7 +38,7 @@ def load_rules(path: FilePath, shown_as: str | None = None) -> list[LoadedRule]:
     definitions = body.get("let") or {}
     loaded: list[LoadedRule] = []
     for index, entry in enumerate(body["rules"]):
-        loaded.append(_load_rule(document, entry, index, definitions, name))
+        loaded.append(_load_rule(document, entry, index, definitions, name, path.parent))
     seen: dict[str, int] = {}
     for rule in loaded:
         if rule.text.id in seen:
@@ -71,7 +71,7 @@ def line_of(document: Document, path: Path) -> int:
     return document.line
 
 
-def _load_rule(document: Document, entry: Any, index: int, definitions: dict[str, str], name: str) -> LoadedRule:
+def _load_rule(document: Document, entry: Any, index: int, definitions: dict[str, str], name: str, folder: FilePath) -> LoadedRule:
     here: Path = ("rules", index)
     if isinstance(entry, dict) and "true" in entry:  # `on:` is a boolean to Kubernetes' YAML
         entry = {"on" if key == "true" else key: value for key, value in entry.items()}
@@ -86,7 +86,7 @@ def _load_rule(document: Document, entry: Any, index: int, definitions: dict[str
             path = ("true",)
         raise ConfigError(f"{name}:{line_of(document, (*here, *path))}: rule {identity}: {words}") from None
     try:
-        checks = rule.lower(definitions)
+        checks = rule.lower(definitions, folder)
     except (ExpressionError, ValueError) as error:
         path = _where(entry, error.text) if isinstance(error, ExpressionError) else _constraint(entry)
         raise ConfigError(f"{name}:{line_of(document, (*here, *path))}: rule {identity}: {error}") from None

@@ -10,6 +10,7 @@ variable is the value and key(v) its key. The functions are in `FUNCTIONS` and d
 import re
 from collections.abc import Callable, Mapping
 from inspect import signature
+from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 from gpuvet.language import ir
@@ -47,6 +48,8 @@ class Scope(NamedTuple):
     variables: frozenset[str]
     macros: Mapping[str, Macro] = {}
     outer: frozenset[str] = frozenset()
+    folder: FilePath = FilePath()
+    """Where paths in the rule start: the folder of its file."""
 
     def bind(self, name: str) -> "Scope":
         """The scope in which `name` is a variable."""
@@ -571,7 +574,7 @@ FUNCTIONS: dict[str, Callable[..., ir.Expr]] = {
     "effective": lambda scope, name: ir.Effective(_text_constant(name)),
     "source": lambda scope, name: ir.Source(_text_constant(name)),
     "find": _find,
-    "findAll": lambda scope, kind, name=ir.Constant(""): ir.FindAll(_text_constant(kind), _text_constant(name)),
+    "findAll": lambda scope, kind, *name: ir.FindAll(_text_constant(kind), *map(_text_constant, name)),
     "param": lambda scope, name: ir.Param(_text_constant(name)),
     "fact": lambda scope, name: ir.Fact(_text_constant(name)),
     "quantity": lambda scope, of: _as_quantity(of),

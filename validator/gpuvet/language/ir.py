@@ -314,6 +314,8 @@ class Python(Expr):
     function: str
     arguments: tuple[Expr, ...]
     reason: str
+    placed: bool = False
+    """The function takes the place of its first argument before it, and returns places and values."""
 
 
 Template = tuple[str | Expr, ...]

@@ -2,6 +2,7 @@
 
 import keyword
 import re
+from pathlib import Path as FilePath
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -13,6 +14,7 @@ from gpuvet.language.references import check_references
 from gpuvet.values.finding import Consequence, Severity
 from gpuvet.values.version import in_range
 
+_HERE = FilePath()
 Subject = Literal["metadata", "pod", "container", "object"]
 
 
@@ -150,9 +152,9 @@ class RuleText(_Model):
         """The name of the constraint kind."""
         return type(self.constraint).name
 
-    def lower(self, definitions: dict[str, str]) -> tuple[ir.Check, ...]:
-        """The checks. Raises ExpressionError when an expression is malformed."""
-        scope = Scope(self.on, {}, frozenset())
+    def lower(self, definitions: dict[str, str], folder: FilePath = _HERE) -> tuple[ir.Check, ...]:
+        """The checks. `folder` is where paths in the rule start. Raises ExpressionError when an expression is malformed."""
+        scope = Scope(self.on, {}, frozenset(), folder=folder)
         for name, text in {**definitions, **self.let}.items():
             try:
                 scope = scope._replace(variables=frozenset(self.each)).define(name, text)._replace(variables=frozenset())

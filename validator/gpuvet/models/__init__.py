@@ -1,4 +1,10 @@
-"""Pydantic models of every annotation, label, resource key, profile and CRD; the source of schemas, documents and key tables."""
+"""Pydantic models of every annotation, label, resource key, profile and CRD; the source of schemas, documents and key tables.
+
+    profile = WorkloadProfile.from_manifest(yaml.safe_load(text))
+    annotations = TensorFusionPodAnnotations.from_annotations(pod["metadata"]["annotations"])
+
+Both give typed values, or raise a `ModelError` whose `problems` list everything that is wrong. docs/python-api.md shows more.
+"""
 
 from gpuvet.models.base import AnnotationSet, KeyDeclaration, KeySet, LabelSet, ModelError, Problem, ResourceSet
 from gpuvet.models.koordinator_keys import (
@@ -12,6 +18,7 @@ from gpuvet.models.koordinator_keys import (
     KoordinatorSchedulerAnnotations,
 )
 from gpuvet.models.koordinator_objects import Device, ElasticQuota
+from gpuvet.models.koordinator_platform import ClusterColocationProfile, KoordinatorHelmValues, Reservation
 from gpuvet.models.koordinator_shapes import DeviceAllocated, DeviceAllocateHint, DeviceJointAllocate, GpuPartitionSpec, GpuPartitionTable
 from gpuvet.models.metax import MetaxClusterConfig, MetaxDeviceConfig, MetaxNodesConfig, MetaxPodAnnotations, MetaxResources
 from gpuvet.models.native import WholeCardResources
@@ -20,6 +27,18 @@ from gpuvet.models.qgpu import ElasticGpu, MachineSet, QgpuNodeLabels, QgpuPodAn
 from gpuvet.models.scalars import Amount, GoDuration
 from gpuvet.models.tensor_fusion_keys import TensorFusionOldPodAnnotations, TensorFusionPodAnnotations, TensorFusionPodLabels
 from gpuvet.models.tensor_fusion_objects import GPUResourceQuota, TensorFusionWorkload, WorkloadProfile
+from gpuvet.models.tensor_fusion_platform import (
+    GPUNode,
+    GPUNodeClaim,
+    GPUNodeClass,
+    GPUPool,
+    ProviderConfig,
+    SchedulingConfigTemplate,
+    TensorFusionCluster,
+    TensorFusionConnection,
+    TensorFusionGPU,
+    TensorFusionHelmValues,
+)
 from gpuvet.models.volcano_keys import VolcanoAnnotations
 from gpuvet.models.volcano_objects import VolcanoCronJob, VolcanoJob
 
@@ -27,6 +46,7 @@ __all__ = [
     "Amount",
     "AnnotationSet",
     "CambriconResources",
+    "ClusterColocationProfile",
     "ControlPlaneTaints",
     "Device",
     "DeviceAllocateHint",
@@ -34,6 +54,10 @@ __all__ = [
     "DeviceJointAllocate",
     "ElasticGpu",
     "ElasticQuota",
+    "GPUNode",
+    "GPUNodeClaim",
+    "GPUNodeClass",
+    "GPUPool",
     "GPUResourceQuota",
     "GoDuration",
     "GpuFeatureLabels",
@@ -45,6 +69,7 @@ __all__ = [
     "KoordinatorDeprecatedResources",
     "KoordinatorDeviceAnnotations",
     "KoordinatorDeviceLabels",
+    "KoordinatorHelmValues",
     "KoordinatorPodAnnotations",
     "KoordinatorResources",
     "KoordinatorSchedulerAnnotations",
@@ -58,10 +83,17 @@ __all__ = [
     "ModelError",
     "PlacementLabels",
     "Problem",
+    "ProviderConfig",
     "QgpuNodeLabels",
     "QgpuPodAnnotations",
     "QgpuResources",
+    "Reservation",
     "ResourceSet",
+    "SchedulingConfigTemplate",
+    "TensorFusionCluster",
+    "TensorFusionConnection",
+    "TensorFusionGPU",
+    "TensorFusionHelmValues",
     "TensorFusionOldPodAnnotations",
     "TensorFusionPodAnnotations",
     "TensorFusionPodLabels",

@@ -266,14 +266,17 @@ class ResourceSet(KeySet):
 
 def problems_of(error: ValidationError) -> tuple[Problem, ...]:
     """Pydantic's errors as problems: the key or path, the value, and the message without pydantic's own prefix."""
-    return tuple(
-        Problem(
-            ".".join(str(part) for part in item["loc"] if not str(part).startswith(("function-", "lax-or-strict", "literal["))),
-            item["input"],
-            item["msg"].removeprefix("Value error, "),
-        )
-        for item in error.errors(include_url=False, include_context=False)
-    )
+    return tuple(problem for item in error.errors(include_url=False) for problem in _problems_in(item))
+
+
+def _problems_in(item: Any) -> Iterator[Problem]:
+    """One problem, or one for each relation between members that does not hold."""
+    path = ".".join(str(part) for part in item["loc"] if not str(part).startswith(("function-", "lax-or-strict", "literal[")))
+    if item["type"] == "relation":
+        for member, message in item["ctx"]["wrong"]:
+            yield Problem(".".join(filter(None, (path, member))), item["input"], message)
+    else:
+        yield Problem(path, item["input"], item["msg"].removeprefix("Value error, "))
 
 
 def scalar_of(info: FieldInfo) -> Scalar:

@@ -8,6 +8,7 @@ from gpuvet.models import (
     foreign,
     koordinator_keys,
     koordinator_objects,
+    koordinator_platform,
     koordinator_shapes,
     kubernetes,
     metax,
@@ -16,6 +17,7 @@ from gpuvet.models import (
     qgpu,
     tensor_fusion_keys,
     tensor_fusion_objects,
+    tensor_fusion_platform,
     volcano_keys,
     volcano_objects,
 )
@@ -74,8 +76,19 @@ RESOURCES: Final[dict[str, type[CustomResource]]] = {
     "WorkloadProfile": tensor_fusion_objects.WorkloadProfile,
     "TensorFusionWorkload": tensor_fusion_objects.TensorFusionWorkload,
     "GPUResourceQuota": tensor_fusion_objects.GPUResourceQuota,
+    "TensorFusionConnection": tensor_fusion_platform.TensorFusionConnection,
+    "TensorFusionCluster": tensor_fusion_platform.TensorFusionCluster,
+    "GPUPool": tensor_fusion_platform.GPUPool,
+    "TensorFusionGPU": tensor_fusion_platform.TensorFusionGPU,
+    "GPUNode": tensor_fusion_platform.GPUNode,
+    "GPUNodeClaim": tensor_fusion_platform.GPUNodeClaim,
+    "GPUNodeClass": tensor_fusion_platform.GPUNodeClass,
+    "SchedulingConfigTemplate": tensor_fusion_platform.SchedulingConfigTemplate,
+    "ProviderConfig": tensor_fusion_platform.ProviderConfig,
     "Device": koordinator_objects.Device,
     "ElasticQuota": koordinator_objects.ElasticQuota,
+    "Reservation": koordinator_platform.Reservation,
+    "ClusterColocationProfile": koordinator_platform.ClusterColocationProfile,
     "GPU": qgpu.ElasticGpu,
     "MachineSet": qgpu.MachineSet,
     "VolcanoJob": volcano_objects.VolcanoJob,
@@ -94,8 +107,10 @@ SHAPES: Final[dict[str, type[BaseModel]]] = {
     "GpuPartitionTable": koordinator_shapes.GpuPartitionTable,
     "DeviceAllocated": koordinator_shapes.DeviceAllocated,
     "GpuSharedResourceTemplates": koordinator_shapes.GpuSharedResourceTemplates,
+    "KoordinatorHelmValues": koordinator_platform.KoordinatorHelmValues,
+    "TensorFusionHelmValues": tensor_fusion_platform.TensorFusionHelmValues,
 }
-"""ConfigMaps with known data, and what JSON or YAML texts hold, by the model's name."""
+"""ConfigMaps with known data, what JSON or YAML texts hold, and Helm values, by the model's name."""
 
 EMBEDDED_YAML: Final[dict[str, dict[str, str]]] = {
     "metax-device-config": {"cluster-config": "MetaxClusterConfig", "nodes-config": "MetaxNodesConfig"},
@@ -118,6 +133,7 @@ _LITERALS: Final[dict[str, Any]] = {
     "JointScope": koordinator_shapes.JointScope,
     "PartitionAllocatePolicy": koordinator_shapes.PartitionAllocatePolicy,
     "GpuLinkType": koordinator_shapes.GpuLinkType,
+    "ReservationAllocatePolicy": koordinator_platform.ReservationAllocatePolicy,
     "SgpuQosPolicy": metax.SgpuQosPolicy,
     "DeviceMode": metax.DeviceMode,
     "SchedulePolicy": qgpu.SchedulePolicy,

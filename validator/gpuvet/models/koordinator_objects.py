@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 from gpuvet.models.koordinator_shapes import DeviceType
 from gpuvet.models.kubernetes import Condition, ResourceList
+from gpuvet.models.relations import Relation, unique
 from gpuvet.models.structures import CustomResource, Integer32, Removed, Structure, attribute
 
 _SOURCE = "koordinator-metax.md 5"
@@ -41,7 +42,10 @@ class DeviceInfo(Structure):
         "Kind of device; other texts are stored and ignored.", enforced=False, example="gpu", source=_SOURCE
     )
     id: str | None = attribute(
-        "UUID of a GPU, bus id of an RDMA device; MetaX needs it.", example="89033010-2354-0000-0000-000000000000", source=_SOURCE
+        "UUID of a GPU, bus id of an RDMA device; MetaX needs it.",
+        cost_length=253,
+        example="89033010-2354-0000-0000-000000000000",
+        source=_SOURCE,
     )
     minor: Integer32 | None = attribute("Minor number; the scheduler panics without it.", needed=True, example="0", source=_SOURCE)
     module_id: Integer32 | None = attribute("Physical slot.", "moduleID", source=_SOURCE)
@@ -54,7 +58,12 @@ class DeviceInfo(Structure):
     )
     topology: DeviceTopology | None = attribute("Where it sits.", source=_SOURCE)
     vf_groups: list[VirtualFunctionGroup] | None = attribute("Virtual functions.", "vfGroups", source=_SOURCE)
-    conditions: list[Condition] | None = attribute("Conditions of this device; they belong here, not under spec or status.", source=_SOURCE)
+    conditions: list[Condition] | None = attribute(
+        "Conditions of this device, one of a type; they belong here, not under spec or status.",
+        list_type="map",
+        list_keys=("type",),
+        source=_SOURCE,
+    )
 
 
 class DeviceSpec(Structure):
@@ -62,7 +71,12 @@ class DeviceSpec(Structure):
 
     removed: ClassVar[dict[str, Removed]] = {"conditions": Removed("devices[].conditions", "conditions belong into each device")}
 
-    devices: list[DeviceInfo] | None = attribute("The devices.", source=_SOURCE)
+    relations = (
+        unique("devices", ("type", "minor"), "two devices of one type have the same minor: the scheduler would count one of them"),
+        unique("devices", ("id",), "two devices have the same id: give each its own"),
+    )
+
+    devices: list[DeviceInfo] | None = attribute("The devices.", max_items=256, source=_SOURCE)
 
 
 class AllocationEntry(Structure):
@@ -92,6 +106,8 @@ class DeviceStatus(Structure):
 class Device(CustomResource, plural="devices", scope="Cluster"):
     """The devices of the node that bears the same name; normally written by koordlet."""
 
+    has_status = False
+
     api_version: Literal["scheduling.koordinator.sh/v1alpha1"] = attribute("API group and version.", required=True)
     kind: Literal["Device"] = attribute("Kind of the object.", required=True)
     spec: DeviceSpec | None = attribute("The devices.", source=_SOURCE)
@@ -101,8 +117,22 @@ class Device(CustomResource, plural="devices", scope="Cluster"):
 class ElasticQuotaSpec(Structure):
     """Guaranteed and most resources of a quota."""
 
-    min: ResourceList | None = attribute("Guaranteed; keys must stand in max, values not above it.", source="koordinator-metax.md 7.1")
-    max: ResourceList | None = attribute("The most; the same keys all along a tree.", source="koordinator-metax.md 7.1")
+    relations = (
+        Relation(
+            cel="!has(self.min) || self.min.all(k, has(self.max) && k in self.max"
+            " && quantity(string(self.min[k])).compareTo(quantity(string(self.max[k]))) <= 0)",
+            message="a resource of min is missing in max, or above it: raise max or lower min",
+            holds=lambda quota: all(
+                key in (quota.max or {}) and amount.nanos <= quota.max[key].nanos for key, amount in (quota.min or {}).items()
+            ),
+            at="min",
+        ),
+    )
+
+    min: ResourceList | None = attribute(
+        "Guaranteed; keys must stand in max, values not above it.", max_items=64, source="koordinator-metax.md 7.1"
+    )
+    max: ResourceList | None = attribute("The most; the same keys all along a tree.", max_items=64, source="koordinator-metax.md 7.1")
 
 
 class ElasticQuotaStatus(Structure):
@@ -113,6 +143,9 @@ class ElasticQuotaStatus(Structure):
 
 class ElasticQuota(CustomResource, plural="elasticquotas"):
     """A quota that lends what is idle; one of a tree."""
+
+    has_status = False
+    approval = "https://github.com/kubernetes-sigs/scheduler-plugins/pull/52"
 
     api_version: Literal["scheduling.sigs.k8s.io/v1alpha1"] = attribute("API group and version.", required=True)
     kind: Literal["ElasticQuota"] = attribute("Kind of the object.", required=True)

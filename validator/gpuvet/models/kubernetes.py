@@ -49,7 +49,7 @@ class SelectorRequirement(Structure):
     """One expression of a label selector."""
 
     key: str = attribute("Label key.", required=True)
-    operator: SelectorOperator = attribute("How the label is compared.", required=True)
+    operator: SelectorOperator = attribute("How the label is compared; case counts.", required=True, enforced=False)
     values: list[str] | None = attribute("Values; needed by In and NotIn, forbidden with Exists and DoesNotExist.")
 
 

@@ -22,15 +22,26 @@ def members(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, Membe
         yield from _member(info, f"{path}.{alias}" if path else alias)
 
 
-def removals(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, Removed]]:
-    """Every removed member below a model by its path pattern."""
-    if issubclass(model, Structure):
-        for name, gone in model.removed.items():
-            yield (f"{path}.{name}" if path else name), gone
+def root_member(model: type[BaseModel]) -> Member:
+    """What is known about the model itself: an object, or the list or map that it stands for."""
+    return replace(_of(model), description=" ".join((model.__doc__ or "").split()))
+
+
+def structures(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
+    """The model and every model below it by the path pattern at which it stands."""
+    yield path, model
     for name, info in model.model_fields.items():
         alias = "" if issubclass(model, RootModel) else info.alias or camel_case(name)
         for below, part in _parts(_plain(info.annotation), ".".join(filter(None, (path, alias)))):
-            yield from removals(part, below)
+            yield from structures(part, below)
+
+
+def removals(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, Removed]]:
+    """Every removed member below a model by its path pattern."""
+    for below, part in structures(model, path):
+        if issubclass(part, Structure):
+            for name, gone in part.removed.items():
+                yield (f"{below}.{name}" if below else name), gone
 
 
 def _parts(annotation: Any, path: str) -> Iterator[tuple[str, type[BaseModel]]]:
@@ -54,6 +65,10 @@ def _member(info: FieldInfo, path: str) -> Iterator[tuple[str, Member]]:
             required=info.is_required(),
             needed=facts.needed,
             enforced=facts.enforced and found.enforced,
+            narrower=facts.narrower,
+            cost_length=facts.cost_length,
+            list_type=facts.list_type,
+            list_keys=facts.list_keys,
             default=facts.default,
             unit=facts.unit,
             since=facts.since,
@@ -68,22 +83,28 @@ def _member(info: FieldInfo, path: str) -> Iterator[tuple[str, Member]]:
 
 def _bounded(member: Member, metadata: list[Any]) -> Member:
     """The member with the bounds of its own line; the range of an integer type is no bound."""
-    for item in metadata:
+    for item in (part for each in metadata for part in (each.metadata if isinstance(each, FieldInfo) else [each])):
         if isinstance(item, Scalar):
             continue
         lowest, highest, pattern = (getattr(item, name, None) for name in ("ge", "le", "pattern"))
         shortest, longest = (getattr(item, name, None) for name in ("min_length", "max_length"))
-        if lowest is not None and lowest not in (-INT32 - 1, -INT64 - 1):
+        if lowest in _FORMATS:
+            member = replace(member, format=_FORMATS[lowest])
+        elif lowest is not None:
             member = replace(member, minimum=lowest)
         if highest is not None and highest not in (INT32, INT64):
             member = replace(member, maximum=highest)
         if pattern is not None:
             member = replace(member, pattern=pattern)
-        if shortest is not None and member.type == "list":
-            member = replace(member, min_items=shortest)
+        counted = member.type in ("list", "map")
+        if shortest is not None:
+            member = replace(member, min_items=shortest) if counted else replace(member, min_length=shortest)
         if longest is not None:
-            member = replace(member, max_length=longest)
+            member = replace(member, max_items=longest) if counted else replace(member, max_length=longest)
     return member
+
+
+_FORMATS: dict[Any, Literal["int32", "int64"]] = {-INT32 - 1: "int32", -INT64 - 1: "int64"}
 
 
 def _plain(annotation: Any) -> Any:
@@ -132,12 +153,14 @@ def _of(annotation: Any) -> Member:
     if origin is list:
         return Member(type="list")
     if origin is dict:
-        return Member(type="object" if get_args(plain)[1] is Any else "map", open=True)
+        names = _plain(get_args(plain)[0])
+        keys = tuple(str(name) for name in get_args(names)) if get_origin(names) is Literal else ()
+        return Member(type="object" if get_args(plain)[1] is Any else "map", open=True, keys=keys)
     if isinstance(plain, type) and issubclass(plain, RootModel):
         return _of(plain.model_fields["root"].annotation)
     if isinstance(plain, type) and issubclass(plain, BaseModel):
         return Member(type="object", open=plain.model_config.get("extra") == "allow")
-    return Member(type=_BARE.get(plain, "any"))
+    return _bounded(Member(type=_BARE.get(plain, "any")), list(metadata))
 
 
 _UNENFORCED = frozenset({"number-text", "duration", "cron", "json", "yaml", "words-list"})

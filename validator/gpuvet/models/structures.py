@@ -7,13 +7,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import PydanticUndefined
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError, PydanticUndefined
 
 from gpuvet.models.base import ModelError, Problem, problems_of
+from gpuvet.models.relations import Relation, value_at
 from gpuvet.models.scalars import INT32, INT64, LabelValue, Text, ValueType
 
 Scope = Literal["Namespaced", "Cluster"]
+
+ListType = Literal["", "set", "map"]
+"""`set`: no item twice. `map`: no two items with the same keys."""
+
+
+class Column(NamedTuple):
+    """A column that kubectl prints."""
+
+    name: str
+    type: Literal["string", "integer", "date"]
+    path: str
+    """From the object, as in `.spec.queue`."""
+    priority: int = 0
+    """Above 0: only with `-o wide`."""
 
 
 class Removed(NamedTuple):
@@ -47,9 +62,21 @@ class Member:
     """Exclusive lower bound."""
     maximum: int | None = None
     max_length: int | None = None
+    min_length: int | None = None
     min_items: int | None = None
+    max_items: int | None = None
+    """Of a list or a map."""
+    narrower: bool = False
+    """The vendor's schema takes values that are none of `values`, and its software refuses them later."""
+    cost_length: int | None = None
+    """Longest text in our CRDs, so that the API server can bound the cost of a validation."""
+    list_type: ListType = ""
+    list_keys: tuple[str, ...] = ()
+    format: Literal["", "int32", "int64"] = ""
     open: bool = False
     """Members of any name may stand below."""
+    keys: tuple[str, ...] = ()
+    """Legal names in a map; none: any."""
     default: str = ""
     unit: str = ""
     since: str = ""
@@ -66,6 +93,10 @@ class Facts:
 
     needed: bool = False
     enforced: bool = True
+    narrower: bool = False
+    cost_length: int | None = None
+    list_type: ListType = ""
+    list_keys: tuple[str, ...] = ()
     default: str = ""
     unit: str = ""
     since: str = ""
@@ -81,11 +112,16 @@ def attribute(
     required: bool = False,
     needed: bool = False,
     enforced: bool = True,
+    narrower: bool = False,
     minimum: int | None = None,
     maximum: int | None = None,
     min_length: int | None = None,
     max_length: int | None = None,
     min_items: int | None = None,
+    max_items: int | None = None,
+    cost_length: int | None = None,
+    list_type: ListType = "",
+    list_keys: tuple[str, ...] = (),
     pattern: str = "",
     default: str = "",
     unit: str = "",
@@ -97,7 +133,7 @@ def attribute(
     """Declare a member of a `Structure`. Without `alias` its name is the attribute's in camelCase."""
     bounds: dict[str, Any] = {"ge": minimum, "le": maximum, "pattern": pattern or None}
     bounds["min_length"] = min_items if min_items is not None else min_length
-    bounds["max_length"] = max_length
+    bounds["max_length"] = max_items if max_items is not None else max_length
     info: Any = Field(
         default=PydanticUndefined if required else None,
         alias=alias or None,
@@ -105,7 +141,20 @@ def attribute(
         **{name: value for name, value in bounds.items() if value is not None},
     )
     info.metadata.append(
-        Facts(needed=needed, enforced=enforced, default=default, unit=unit, since=since, until=until, example=example, source=source)
+        Facts(
+            needed=needed,
+            enforced=enforced,
+            narrower=narrower,
+            cost_length=cost_length,
+            list_type=list_type,
+            list_keys=list_keys,
+            default=default,
+            unit=unit,
+            since=since,
+            until=until,
+            example=example,
+            source=source,
+        )
     )
     return info
 
@@ -139,6 +188,31 @@ class Structure(BaseModel):
 
     removed: ClassVar[dict[str, Removed]] = {}
     """Members that people still write, by name."""
+    relations: ClassVar[tuple[Relation, ...]] = ()
+    """What its members must be to each other."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        wrong = [(name, f"is missing: {what}") for name, what in self._missing()]
+        wrong += [(relation.at, relation.message) for relation in self.relations if not relation.holds(self)]
+        wrong += [(name, "holds two items that must differ") for name in self._repeated()]
+        if wrong:
+            raise PydanticCustomError("relation", "{text}", {"text": "; ".join(message for _, message in wrong), "wrong": wrong})
+        return self
+
+    def _missing(self) -> Iterator[tuple[str, str]]:
+        for name, info in type(self).model_fields.items():
+            if getattr(self, name) is None and any(isinstance(item, Facts) and item.needed for item in info.metadata):
+                yield info.alias or camel_case(name), info.description or ""
+
+    def _repeated(self) -> Iterator[str]:
+        for name, info in type(self).model_fields.items():
+            facts = next((item for item in info.metadata if isinstance(item, Facts)), Facts())
+            if facts.list_type:
+                items = getattr(self, name) or ()
+                keys = [item if facts.list_type == "set" else tuple(value_at(item, key) for key in facts.list_keys) for item in items]
+                if len(set(keys)) < len(keys):
+                    yield info.alias or camel_case(name)
 
     @classmethod
     def from_manifest(cls, document: Mapping[str, object]) -> Self:
@@ -181,6 +255,12 @@ class CustomResource(Structure):
 
     plural: ClassVar[str] = ""
     scope: ClassVar[Scope] = "Namespaced"
+    short_names: ClassVar[tuple[str, ...]] = ()
+    approval: ClassVar[str] = ""
+    """Where Kubernetes approved an API in a group of its own (`*.k8s.io`); the API server demands it there."""
+    has_status: ClassVar[bool] = True
+    """The status is a subresource: what manifests say there is dropped."""
+    columns: ClassVar[tuple[Column, ...]] = ()
 
     api_version: str = attribute("API group and version.", required=True)
     kind: str = attribute("Kind of the object.", required=True)

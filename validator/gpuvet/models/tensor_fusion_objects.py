@@ -3,8 +3,9 @@
 from typing import ClassVar, Literal
 
 from gpuvet.models.kubernetes import Condition
+from gpuvet.models.relations import Relation, at_most, not_both_positive, ordered
 from gpuvet.models.scalars import CrdQuantity, CronText, Duration, Factor, Ratio, Timestamp
-from gpuvet.models.structures import CustomResource, Integer32, Opaque, Removed, Structure, attribute
+from gpuvet.models.structures import Column, CustomResource, Integer32, Opaque, Removed, Structure, attribute
 from gpuvet.models.tensor_fusion_keys import AutoscaleTarget, Isolation, Qos
 
 _PROFILE = "tensor-fusion.md 3.1"
@@ -31,6 +32,18 @@ class ResourceAmounts(Structure):
 
 class Resources(Structure):
     """Requests and limits; where the block stands, both sides are required."""
+
+    relations = (
+        ordered("requests.tflops", "limits.tflops", "quantity", zero_is_unset=True, optional=False),
+        ordered("requests.vram", "limits.vram", "quantity", zero_is_unset=True, optional=False),
+        ordered("requests.compute", "limits.compute", "quantity", zero_is_unset=True),
+        not_both_positive(
+            "requests.compute", "requests.tflops", "requests has both compute and tflops: leave out compute, or write tflops 0"
+        ),
+        not_both_positive("limits.compute", "limits.tflops", "limits has both compute and tflops: leave out compute, or write tflops 0"),
+        at_most("requests.compute", 100, "requests.compute is above 100: it counts percent of one card"),
+        at_most("limits.compute", 100, "limits.compute is above 100: it counts percent of one card"),
+    )
 
     requests: ResourceAmounts = attribute("What is reserved.", required=True, source=_PROFILE)
     limits: ResourceAmounts = attribute("What may be used at most.", required=True, source=_PROFILE)
@@ -67,6 +80,14 @@ class AutoSetResources(Structure):
             )
         },
     }
+
+    relations = (
+        ordered("lowerBoundComputePercentile", "targetComputePercentile", "number"),
+        ordered("targetComputePercentile", "upperBoundComputePercentile", "number"),
+        ordered("lowerBoundVRAMPercentile", "targetVRAMPercentile", "number"),
+        ordered("targetVRAMPercentile", "upperBoundVRAMPercentile", "number"),
+        ordered("updateThreshold", "marginFraction", "number", hint="otherwise no recommendation is ever applied"),
+    )
 
     enable: bool | None = attribute("Turns it on; without targetResource it only recommends.", default="false", source=_SCALING)
     target_resource: AutoscaleTarget | None = attribute(
@@ -108,11 +129,22 @@ class CronScalingRule(Structure):
         "desiredReplicas": Removed("", "removed in v1.49.16; there is no horizontal scaling", "1.45.0", "1.49.16"),
     }
 
+    relations = (
+        Relation(
+            cel="!has(self.start) || !has(self.end) || self.start != self.end",
+            message="start and end are equal: the window never opens, and cron scaling of the workload stops",
+            holds=lambda rule: rule.start is None or rule.start != rule.end,
+            at="end",
+        ),
+    )
+
     enable: bool | None = attribute("Whether the rule counts.", default="false", source=_SCALING)
     name: str | None = attribute("Name of the rule.", source=_SCALING)
-    start: CronText | None = attribute("When the window opens: cron of five fields.", example="0 9 * * 1-5", source=_SCALING)
+    start: CronText | None = attribute(
+        "When the window opens: cron of five fields.", cost_length=128, example="0 9 * * 1-5", source=_SCALING
+    )
     end: CronText | None = attribute(
-        "When the window closes: cron of five fields, not the same as start.", example="0 18 * * 1-5", source=_SCALING
+        "When the window closes: cron of five fields, not the same as start.", cost_length=128, example="0 18 * * 1-5", source=_SCALING
     )
     desired_resources: Resources | None = attribute("What the workload gets inside the window.", source=_SCALING)
 
@@ -145,12 +177,24 @@ class AutoScalingConfig(Structure):
     }
 
     auto_set_resources: AutoSetResources | None = attribute("Vertical autoscaling from usage.", since="1.45.0", source=_SCALING)
-    cron_scaling_rules: list[CronScalingRule] | None = attribute("Resources by the time of day.", since="1.45.0", source=_SCALING)
+    cron_scaling_rules: list[CronScalingRule] | None = attribute(
+        "Resources by the time of day.", max_items=64, since="1.45.0", source=_SCALING
+    )
     external_scaler: ExternalScaler | None = attribute("Recommendations of another service.", since="1.45.0", source=_SCALING)
 
 
 class GangScheduling(Structure):
     """Schedule several Pods together or not at all."""
+
+    relations = (
+        Relation(
+            cel="!has(self.minMembers) || self.minMembers != 1",
+            message="minMembers is 1: a gang has at least 2 members",
+            holds=lambda gang: gang.min_members != 1,
+            at="minMembers",
+            schema={"properties": {"minMembers": {"not": {"const": 1}}}},
+        ),
+    )
 
     min_members: Integer32 | None = attribute(
         "Quorum: at least 2, at most spec.replicas. 0 or absent is meant as the default, yet such Pods are refused (from v2.8.2).",
@@ -182,6 +226,8 @@ class WorkloadProfileSpec(Structure):
         "standaloneWorkerMode": Removed("isolation", "removed in v1.35.0, without effect before", "1.34.0", "1.35.0"),
     }
 
+    relations = (ordered("gangScheduling.minMembers", "replicas", "integer"),)
+
     replicas: Integer32 | None = attribute(
         "Fixed number of workers; absent follows the Pods. Meant to be absent in local mode. 0 and less pass the schema.",
         unit="workers",
@@ -207,7 +253,9 @@ class WorkloadProfileSpec(Structure):
     gpu_count: Integer32 | None = attribute(
         "Devices per worker.", minimum=1, maximum=128, default="1", unit="GPU devices per worker", since="1.26.21", source=_PROFILE
     )
-    gpu_indices: list[Integer32] | None = attribute("Device indices. Overwritten on every admission.", source="tensor-fusion.md 3.1, 2.6")
+    gpu_indices: list[Integer32] | None = attribute(
+        "Device indices, each once. Overwritten on every admission.", list_type="set", source="tensor-fusion.md 3.1, 2.6"
+    )
     vendor: str | None = attribute("Required vendor; no enumeration in the schema, compared with case.", source="tensor-fusion.md 3.1, 2.9")
     auto_scaling_config: AutoScalingConfig | None = attribute("How resources follow use.", source=_SCALING)
     node_affinity: Opaque | None = attribute("Stored, and nothing feeds it to scheduling.", source="tensor-fusion.md 3.1, 2.6")
@@ -217,6 +265,13 @@ class WorkloadProfileSpec(Structure):
 
 class WorkloadProfile(CustomResource, plural="workloadprofiles"):
     """Parameters that Pods of its namespace take with the workload-profile annotation."""
+
+    columns = (
+        Column("Pool Name", "string", ".spec.poolName"),
+        Column("QoS", "string", ".spec.qos"),
+        Column("GPU Number", "integer", ".spec.gpuCount"),
+        Column("Replicas", "integer", ".spec.replicas"),
+    )
 
     api_version: Literal["tensor-fusion.ai/v1"] = attribute("API group and version.", required=True)
     kind: Literal["WorkloadProfile"] = attribute("Kind of the object.", required=True)
@@ -256,6 +311,12 @@ class TensorFusionWorkloadStatus(Structure):
 class TensorFusionWorkload(CustomResource, plural="tensorfusionworkloads"):
     """A group of vGPU workers; normally written by the operator."""
 
+    columns = (
+        Column("Phase", "string", ".status.phase"),
+        Column("Worker Count", "integer", ".status.workerCount"),
+        Column("Ready Workers", "integer", ".status.readyWorkers"),
+    )
+
     api_version: Literal["tensor-fusion.ai/v1"] = attribute("API group and version.", required=True)
     kind: Literal["TensorFusionWorkload"] = attribute("Kind of the object.", required=True)
     spec: WorkloadProfileSpec | None = attribute("The parameters.", source=_PROFILE)
@@ -275,6 +336,12 @@ class QuotaTotal(Structure):
 
 class QuotaSingle(Structure):
     """Bounds and defaults of one workload; compared with the per-device value."""
+
+    relations = tuple(
+        ordered(f"{lesser}.{amount}", f"{greater}.{amount}", "quantity", zero_is_unset=True)
+        for lesser, greater in (("defaultRequests", "defaultLimits"), ("defaultRequests", "maxRequests"), ("defaultLimits", "maxLimits"))
+        for amount in ("tflops", "vram")
+    )
 
     default_requests: ResourceAmounts | None = attribute("Requests of workloads that name none.", source="tensor-fusion.md 2.1")
     default_limits: ResourceAmounts | None = attribute("Limits of workloads that name none.", source="tensor-fusion.md 2.1")

@@ -2,8 +2,9 @@
 
 from typing import Literal
 
+from gpuvet.models.relations import Relation, at_most_one, exactly_one, ordered, unique
 from gpuvet.models.scalars import DNS_LABEL_PATTERN, DNS_SUBDOMAIN_PATTERN, Duration
-from gpuvet.models.structures import CustomResource, Integer32, Integer64, ObjectMeta, Opaque, Structure, attribute
+from gpuvet.models.structures import Column, CustomResource, Integer32, Integer64, ObjectMeta, Opaque, Structure, attribute
 
 _SOURCE = "tensor-fusion.md 5.6"
 
@@ -35,19 +36,49 @@ Iteration = Literal["any", "all"]
 class Policy(Structure):
     """What to do when something happens: event(s) or exitCode, not both."""
 
+    relations = (
+        Relation(
+            cel="(has(self.event) || (has(self.events) && size(self.events) > 0)) != has(self.exitCode)",
+            message="a policy names either event(s) or exitCode: write one of them",
+            holds=lambda policy: (policy.event is not None or bool(policy.events)) != (policy.exit_code is not None),
+            schema={
+                "oneOf": [
+                    {"required": ["exitCode"]},
+                    {"anyOf": [{"required": ["event"]}, {"required": ["events"], "properties": {"events": {"minItems": 1}}}]},
+                ]
+            },
+        ),
+        Relation(
+            cel="has(self.action) || has(self.exitCode)",
+            message="a policy for an event needs an action",
+            holds=lambda policy: policy.action is not None or policy.exit_code is not None,
+            schema={"anyOf": [{"required": ["action"]}, {"required": ["exitCode"]}]},
+        ),
+        Relation(
+            cel="!has(self.exitCode) || self.exitCode != 0",
+            message="exitCode is 0: a policy can only be about failures",
+            holds=lambda policy: policy.exit_code != 0,
+            at="exitCode",
+            schema={"properties": {"exitCode": {"not": {"const": 0}}}},
+        ),
+    )
+
     action: Action | None = attribute("What to do; needed beside events.", enforced=False, example="CompleteJob", source=_SOURCE)
     event: Event | None = attribute(
         "When. PodRunning, OutOfSync and CommandIssued pass the schema and are refused by the webhook.",
+        narrower=True,
         example="TaskCompleted",
         source=_SOURCE,
     )
-    events: list[Event] | None = attribute("When, several.", source=_SOURCE)
+    events: list[Event] | None = attribute("When, several.", narrower=True, source=_SOURCE)
     exit_code: Integer32 | None = attribute("Exit code of a container; any but 0.", example="3", source=_SOURCE)
     timeout: Duration | None = attribute("Grace before acting; goes with PodPending.", example="10m", source=_SOURCE)
 
 
 class NetworkTopology(Structure):
     """How far the Pods may be apart; one of the two tiers, not both."""
+
+    relations = (at_most_one("highestTierAllowed", "highestTierName", "both tiers are named: keep highestTierAllowed or highestTierName"),)
 
     mode: TierMode | None = attribute("Must or should.", default="hard", source=_SOURCE)
     highest_tier_allowed: int | None = attribute("Highest tier, by number.", minimum=0, source=_SOURCE)
@@ -56,6 +87,8 @@ class NetworkTopology(Structure):
 
 class PartitionPolicy(Structure):
     """Groups inside a task; totalPartitions times partitionSize is replicas."""
+
+    relations = (ordered("minPartitions", "totalPartitions", "integer"),)
 
     total_partitions: Integer32 = attribute("Groups.", required=True, minimum=1, source=_SOURCE)
     partition_size: Integer32 = attribute("Pods of a group.", required=True, minimum=1, unit="Pods", source=_SOURCE)
@@ -66,12 +99,31 @@ class PartitionPolicy(Structure):
 class DependsOn(Structure):
     """Tasks that must be ready first."""
 
-    name: list[str] | None = attribute("Their names: known, without a cycle, each once.", source=_SOURCE)
+    name: list[str] | None = attribute("Their names: known, without a cycle, each once.", list_type="set", source=_SOURCE)
     iteration: Iteration | None = attribute("One or all of them; any text passes.", enforced=False, source=_SOURCE)
 
 
 class Task(Structure):
     """Pods of one role."""
+
+    relations = (
+        Relation(
+            cel="!has(self.minAvailable) || self.minAvailable <= (has(self.replicas) ? self.replicas : 0)",
+            message="minAvailable is above replicas (absent replicas are 0): lower it or raise replicas",
+            holds=lambda task: (task.min_available or 0) <= (task.replicas or 0),
+            at="minAvailable",
+        ),
+        Relation(
+            cel="!has(self.partitionPolicy) || self.partitionPolicy.totalPartitions * self.partitionPolicy.partitionSize"
+            " == (has(self.replicas) ? self.replicas : 0)",
+            message="totalPartitions times partitionSize is not replicas: make them agree",
+            holds=lambda task: (
+                task.partition_policy is None
+                or task.partition_policy.total_partitions * task.partition_policy.partition_size == (task.replicas or 0)
+            ),
+            at="partitionPolicy",
+        ),
+    )
 
     name: str | None = attribute(
         "Name, unique in the Job; default<index> when absent.", max_length=63, pattern=DNS_LABEL_PATTERN, example="worker", source=_SOURCE
@@ -93,6 +145,8 @@ class Task(Structure):
 class JobVolume(Structure):
     """A claim that every Pod mounts: by name or made from a spec, not both."""
 
+    relations = (exactly_one("volumeClaim", "volumeClaimName", "a volume has either volumeClaim or volumeClaimName: write one of them"),)
+
     mount_path: str = attribute(
         "Where; no colon, once in the Job.", required=True, min_length=1, pattern=r"^[^:]+$", example="/data", source=_SOURCE
     )
@@ -103,6 +157,18 @@ class JobVolume(Structure):
 class JobSpec(Structure):
     """A gang of tasks."""
 
+    relations = (
+        unique("tasks", ("name",), "two tasks have the same name: give each its own"),
+        unique("policies", ("event",), "two policies of the Job are about the same event: keep one"),
+        Relation(
+            cel="!has(self.minAvailable) || !has(self.tasks)"
+            " || self.minAvailable <= self.tasks.map(t, has(t.replicas) ? t.replicas : 0).sum()",
+            message="minAvailable is above the sum of the tasks' replicas, so the gang never starts: lower it",
+            holds=lambda job: (job.min_available or 0) <= sum(task.replicas or 0 for task in job.tasks or ()) or job.tasks is None,
+            at="minAvailable",
+        ),
+    )
+
     scheduler_name: str | None = attribute(
         "Scheduler of templates that name none.", max_length=63, default="volcano", example="volcano", source=_SOURCE
     )
@@ -112,9 +178,11 @@ class JobSpec(Structure):
         unit="Pods",
         source=_SOURCE,
     )
-    volumes: list[JobVolume] | None = attribute("Claims that every Pod mounts.", source=_SOURCE)
-    tasks: list[Task] | None = attribute("The tasks; the webhook demands them.", needed=True, min_items=1, source=_SOURCE)
-    policies: list[Policy] | None = attribute("What to do when something happens.", source=_SOURCE)
+    volumes: list[JobVolume] | None = attribute(
+        "Claims that every Pod mounts, each at its own place.", list_type="map", list_keys=("mountPath",), source=_SOURCE
+    )
+    tasks: list[Task] | None = attribute("The tasks; the webhook demands them.", needed=True, min_items=1, max_items=256, source=_SOURCE)
+    policies: list[Policy] | None = attribute("What to do when something happens.", max_items=64, source=_SOURCE)
     plugins: dict[Plugin, list[str]] | None = attribute(
         "Plugins and their arguments; others are refused by the webhook.", enforced=False, source=_SOURCE
     )
@@ -133,6 +201,15 @@ class JobSpec(Structure):
 
 class VolcanoJob(CustomResource, plural="jobs"):
     """Volcano's Job."""
+
+    short_names = ("vcjob", "vj")
+    columns = (
+        Column("Status", "string", ".status.state.phase"),
+        Column("MinAvailable", "integer", ".status.minAvailable"),
+        Column("Runnings", "integer", ".status.running"),
+        Column("Age", "date", ".metadata.creationTimestamp"),
+        Column("Queue", "string", ".spec.queue", 1),
+    )
 
     api_version: Literal["batch.volcano.sh/v1alpha1"] = attribute("API group and version.", required=True)
     kind: Literal["Job"] = attribute("Kind of the object.", required=True)
@@ -162,6 +239,8 @@ class CronJobSpec(Structure):
 
 class VolcanoCronJob(CustomResource, plural="cronjobs"):
     """Volcano's CronJob."""
+
+    short_names = ("cronvcjob", "cronvj")
 
     api_version: Literal["batch.volcano.sh/v1alpha1"] = attribute("API group and version.", required=True)
     kind: Literal["CronJob"] = attribute("Kind of the object.", required=True)

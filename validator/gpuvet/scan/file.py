@@ -1,5 +1,6 @@
 """One file: skip, read, judge, keep facts."""
 
+import io
 import os
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -39,7 +40,7 @@ def check_file(name: str, data: bytes, job: FileJob, second: bool = False) -> Fi
     result = FileResult(name)
     result.counts.files = 1
     reading = None
-    if job.needles and not _relevant(data, job.needles):
+    if job.needles and not _relevant(data, job.needles) and not _is_empty(data):
         reading = check_syntax(data)
         result.counts.skipped = 1
     else:
@@ -88,6 +89,11 @@ def _relevant(data: bytes, needles: tuple[bytes, ...]) -> bool:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\\" in data or b"!!binary" in data:
         return True
     return any(needle in data for needle in needles)
+
+
+def _is_empty(data: bytes) -> bool:
+    """Whether there is nothing but blank lines, comments and document marks: the first line of content ends the search."""
+    return all(line[:1] == b"#" or line.strip() in (b"", b"---", b"...") for line in io.BytesIO(data))
 
 
 def _add_problem(result: FileResult, problem: Problem, name: str, job: FileJob) -> None:

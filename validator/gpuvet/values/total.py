@@ -267,11 +267,9 @@ def nearest(value: Any, among: Any) -> str | None:
         return None
     names = [name for name in (among if type(among) in (list, tuple, dict) else ()) if type(name) is str]
     folded = value.lower().replace("_", "-").strip()
-    for name in names:
-        if name.lower() == folded:
-            return name
-    close = get_close_matches(folded, names, n=1, cutoff=0.72)
-    return close[0] if close else None
+    small = {name.lower(): name for name in reversed(names)}
+    close = [folded] if folded in small else get_close_matches(folded, list(small), n=1, cutoff=0.72)
+    return small[close[0]] if close else None
 
 
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*%?", re.ASCII)
@@ -413,11 +411,12 @@ def _asked(container: Any, key: Any) -> int | None:
 
 
 def pod_reads(pod: Any, key: Any) -> list[Any]:
-    """The values that `pod_sum` read; one absent value when there is none. A malformed one makes the sum unknown: that it is
-    malformed is for another rule to say."""
+    """The values that `pod_sum` read; one absent value when there is none. One that the API server refuses, malformed or a
+    fraction of an extended resource, makes the sum unknown: to say so is for other rules."""
     spec = get(pod, "spec")
+    parts = NANOS if type(key) is str and "/" in key and "kubernetes.io/" not in key else 1
     found = [
-        value if placeholder(value) or quantity(value) is not None else UNKNOWN
+        value if placeholder(value) or ((nanos := quantity(value)) is not None and nanos % parts == 0) else UNKNOWN
         for name in ("initContainers", "containers")
         for container in items(get(spec, name))
         for which in ("limits", "requests")

@@ -12,16 +12,16 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from gpuvet.language import ir
-from gpuvet.values import graph, total
+from gpuvet.values import conform, graph, total
 
 _COMPARE = {"<": "lt({}, {})", "<=": "le({}, {})", ">": "lt({1}, {0})", ">=": "le({1}, {0})"}
 _ARITHMETIC = {"+": "add", "-": "sub", "*": "mul", "/": "div", "%": "mod"}
-_TEXT = {"startsWith": "starts", "endsWith": "ends", **{name: name for name in ("split", "trim", "lower", "contains", "append", "repaired")}}
+_TEXT = {"startsWith": "starts", "endsWith": "ends", **{op: op for op in ("split", "trim", "lower", "contains", "append", "repaired")}}
 _FOLD = {"sum": "total", "max": "largest", "min": "smallest"}
 _ROOT = {"self": "s.value", "pod": "s.pod", "object": "s.object", "template": "s.template"}
 
 
-_RUNTIME = (graph, total)
+_RUNTIME = (conform, graph, total)
 """Modules whose public functions printed rules call."""
 NAMES = {name: module.__name__ for module in _RUNTIME for name in vars(module) if not name.startswith("_")}
 
@@ -278,6 +278,8 @@ class _Printer:
                 return f"s.parsed({v(of)}, {format!r})"
             case ir.Defined():
                 return f"s.once({function_of(expr)})"
+            case ir.Python(function, (first, *_) as arguments, _, True):
+                return f"{function}({self.place(first)}, {', '.join(v(argument) for argument in arguments)})"
             case ir.Python(function, arguments, _):
                 return f"{function}({', '.join(v(argument) for argument in arguments)})"
         raise AssertionError(expr)
@@ -347,7 +349,7 @@ class _Printer:
             case ir.First(of):
                 return f"[*{self.located(of)}][:1]"
             case ir.FindAll(kind, name):
-                return f"s.located_all({kind!r}, {name!r})"
+                return f"s.located_all({kind!r}, {name!r})" if name else f"s.located_all({kind!r})"
             case ir.Text(op="split"):
                 return f"[({self.place(expr)}, part) for part in {self.value(expr)}]"
             case ir.Python():

@@ -1,0 +1,1 @@
+"""A real yaml-language-server for tests."""

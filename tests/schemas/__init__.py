@@ -1,0 +1,1 @@
+"""What the tests of schemas share: skeletons of CRDs, and the table of instances."""
