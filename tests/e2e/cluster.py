@@ -15,6 +15,7 @@ from webhook.server import WebhookServer
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+OURS = Path(__file__).parents[2] / "schemas" / "crd"
 BUILT_IN = frozenset(("", "apps", "batch", "rbac.authorization.k8s.io"))
 NAMESPACED_NOT = frozenset(("Device", "GPUPool", "Queue", "TensorFusionCluster", "ClusterWorkflowTemplate", "ClusterTrainingRuntime"))
 NAMESPACED_NOT |= {"ClusterServingRuntime", "GPU"}
@@ -31,6 +32,25 @@ PLURALS = {
     ("helm.toolkit.fluxcd.io", "HelmRelease"): "helmreleases",
 }
 """Kinds of fixtures besides the workload table and what the webhook is asked about."""
+
+
+class Restartable(ApiServer):
+    """An API server that can be stopped and started again over the same etcd."""
+
+    def _run(self, name: str, *options: str) -> None:
+        super()._run(name, *options)
+        self._last = (name, options)
+
+    def restart(self) -> None:
+        """Kills kube-apiserver and starts it again."""
+        process = self._processes.pop()
+        process.kill()
+        process.wait()
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        self._run(self._last[0], *self._last[1])
+        self._wait_ready()
 
 
 def plurals() -> dict[tuple[str, str], str]:
@@ -74,14 +94,37 @@ def definition(group: str, kind: str, plural: str) -> dict[str, Any]:
     }
 
 
-def install_definitions(server: ApiServer) -> None:
-    """All of them, served."""
-    names = []
-    for (group, kind), plural in plurals().items():
-        answer = server.request("POST", DEFINITIONS, definition(group, kind, plural))
+def install_definitions(server: ApiServer, missing: bool = False) -> None:
+    """All of them, served. `missing`: some may be there already."""
+    wanted = {f"{plural}.{group}": definition(group, kind, plural) for (group, kind), plural in plurals().items()}
+    served = []
+    for name, value in wanted.items():
+        if missing:
+            until(lambda name=name: not server.request("GET", f"{DEFINITIONS}/{name}").body["metadata"].get("deletionTimestamp"), 30)
+        answer = server.request("POST", DEFINITIONS, value)
+        assert answer.ok or (missing and answer.status == 409), answer.message
+        served += [(value["spec"]["group"], version["name"], value["spec"]["names"]["plural"]) for version in value["spec"]["versions"]]
+    until(lambda: all(server.request("GET", f"/apis/{group}/{version}/{plural}").ok for group, version, plural in served), 60)
+
+
+def install_our_definitions(server: ApiServer) -> frozenset[str]:
+    """Puts the CRDs of schemas/crd in place of those that take anything; their API groups."""
+    groups = set()
+    for path in sorted(OURS.glob("*.yaml")):
+        ours = yaml.safe_load(path.read_text("utf-8"))
+        name = ours["metadata"]["name"]
+        until(lambda name=name: _gone(server, name), 30)
+        answer = server.request("POST", DEFINITIONS, ours)
         assert answer.ok, answer.message
-        names.append((group, plural))
-    until(lambda: all(server.request("GET", f"/apis/{group}/{version_of(group)}/{plural}").ok for group, plural in names), 60)
+        groups.add(ours["spec"]["group"])
+        version, plural = ours["spec"]["versions"][0]["name"], ours["spec"]["names"]["plural"]
+        until(lambda group=ours["spec"]["group"], rest=f"{version}/{plural}": server.request("GET", f"/apis/{group}/{rest}").ok, 30)
+    return frozenset(groups)
+
+
+def _gone(server: ApiServer, name: str) -> bool:
+    server.request("DELETE", f"{DEFINITIONS}/{name}")
+    return server.request("GET", f"{DEFINITIONS}/{name}").status == 404
 
 
 def resource_path(server: ApiServer, value: Mapping[str, Any], name: str = "") -> str:
@@ -105,7 +148,9 @@ def _resource(server: ApiServer, base: str, kind: str) -> tuple[str, bool]:
     return found["name"], found["namespaced"]
 
 
-def configure(server: ApiServer, webhook: WebhookServer, config: Path | None = None, policy: str | None = None, wait: bool = True) -> dict[str, Any]:
+def configure(
+    server: ApiServer, webhook: WebhookServer, config: Path | None = None, policy: str | None = None, wait: bool = True
+) -> dict[str, Any]:
     """Makes the API server ask the webhook; the configuration as `gpuvet webhook manifests` makes it."""
     plan = Plan(config=str(config) if config else None, failure_policy=policy, ca=webhook.ca, url=webhook.url)
     wanted = webhook_configuration(plan)

@@ -217,6 +217,7 @@ def test_lost_watch_is_unknown_until_it_is_back(api: Api, start: Callable[..., C
     assert found(context, "p") is UNKNOWN
     assert context.find_all("WorkloadProfile") is UNKNOWN
     assert not context.is_complete("WorkloadProfile")
+    assert context.ready()
     api.status = 200
     until(lambda: told["WorkloadProfile"])
     assert isinstance(found(context, "p"), dict)

@@ -105,7 +105,8 @@ class WebhookServer:
         return [json.loads(line) for line in self.log().splitlines()]
 
     def request(self, method: str, path: str, data: bytes | None = None, content: str = "application/json") -> tuple[int, bytes]:
-        """One request over a kept connection."""
+        """One request over a kept connection; a new one when the server has closed that after a refusal."""
+        kept = self._connection is not None
         if self._connection is None:
             context = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
             self._connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=10, context=context)
@@ -113,6 +114,11 @@ class WebhookServer:
             self._connection.request(method, path, data, {"Content-Type": content} if data is not None else {})
             answer = self._connection.getresponse()
             return answer.status, answer.read()
+        except (ssl.SSLEOFError, http.client.RemoteDisconnected):
+            self.close()
+            if kept:
+                return self.request(method, path, data, content)
+            raise
         except (OSError, http.client.HTTPException):
             self.close()
             raise

@@ -31,7 +31,9 @@ class Triggers(NamedTuple):
     images: tuple[str, ...]
 
 
-def triggers(rules: Iterable[BoundRule], kinds: Iterable[str], subjects: Iterable[str], usage_key: str | None, domains: Domains) -> Triggers:
+def triggers(
+    rules: Iterable[BoundRule], kinds: Iterable[str], subjects: Iterable[str], usage_key: str | None, domains: Domains
+) -> Triggers:
     """Of the rules that are about `subjects` of objects of `kinds`."""
     found: dict[str, set[str]] = {sort: set() for sort in ("kind", "key", "domain", "name", "called", "image")}
     wanted, about = frozenset(kinds), frozenset(subjects)
@@ -42,7 +44,9 @@ def triggers(rules: Iterable[BoundRule], kinds: Iterable[str], subjects: Iterabl
                     found[sort].add(token)
     spelt = found["domain"] | {domains.renamed.get(domain, domain) for domain in found["domain"]}
     keys = {name for key in found["key"] for name in (key, domains.author(key))}
-    keys = {key for key in keys if key.rpartition("/")[0] not in spelt and key.rpartition("/")[2] not in (found["name"] if "/" in key else ())}
+    keys = {
+        key for key in keys if key.rpartition("/")[0] not in spelt and key.rpartition("/")[2] not in (found["name"] if "/" in key else ())
+    }
     bare = {key for key in keys if "/" not in key}
     parts = (keys - bare, spelt | bare, found["name"], found["called"], found["image"])
     return Triggers(bool(found["kind"]), *(tuple(sorted(part)) for part in parts))

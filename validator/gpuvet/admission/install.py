@@ -267,7 +267,9 @@ def _config_map(plan: Plan, settings: Settings) -> dict[str, Any]:
     names = [*settings.rule_files, *([settings.bundle] if settings.bundle.endswith((".yaml", ".yml")) else [])]
     for name in names:
         if "/" in name:
-            raise UsageError(f"{plan.config}: {name} stands in another folder; a ConfigMap is one folder, so put it beside the configuration")
+            raise UsageError(
+                f"{plan.config}: {name} stands in another folder; a ConfigMap is one folder, so put it beside the configuration"
+            )
     data = {".gpuvet.yaml": FilePath(plan.config).read_text("utf-8")}
     data |= {name: (settings.folder / name).read_text("utf-8") for name in names}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": _about(plan, f"{plan.name}-config"), "data": data}

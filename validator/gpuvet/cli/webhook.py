@@ -35,7 +35,9 @@ def register(commands: Any) -> None:
     manifests.add_argument("--image", default=f"gpuvet:{__version__}")
     manifests.add_argument("--replicas", type=int, default=2)
     manifests.add_argument("--config", metavar="FILE", help="a .gpuvet.yaml, put into a ConfigMap with the rule files beside it")
-    manifests.add_argument("--ca", metavar="FILE", help="the CA bundle, as `gpuvet webhook certs` writes it (default: cert-manager fills it in)")
+    manifests.add_argument(
+        "--ca", metavar="FILE", help="the CA bundle, as `gpuvet webhook certs` writes it (default: cert-manager fills it in)"
+    )
     manifests.add_argument("--failure-policy", choices=["Ignore", "Fail"], help="default: Fail with the bundle strict, else Ignore")
     manifests.add_argument("--cluster", action="store_true", help="let the webhook read profiles, nodes and devices of the cluster")
     manifests.add_argument("--url", help="where the webhook is reached when it runs outside the cluster")

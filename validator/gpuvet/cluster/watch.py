@@ -75,6 +75,7 @@ class ClusterContext:
         self._synced: dict[str, bool] = dict.fromkeys(self._objects, False)
         self._lock = threading.Lock()
         self._started = monotonic()
+        self._ready = False
         self._stop = threading.Event()
 
     def start(self) -> None:
@@ -89,8 +90,9 @@ class ClusterContext:
         self._stop.set()
 
     def ready(self) -> bool:
-        """Every kind was listed, or has had its time."""
-        return all(self._synced.values()) or monotonic() - self._started > _FIRST_LIST_SECONDS
+        """Every kind was listed, or has had its time. What is lost later is unknown, and no reason not to answer."""
+        self._ready = self._ready or all(self._synced.values()) or monotonic() - self._started > _FIRST_LIST_SECONDS
+        return self._ready
 
     default_namespace: str | None = None
 

@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '630942026c1b819611f0a94f150368ee'
+SOURCE_DIGEST = '1f0ab2e5ee5b94a8f0327c990572c26d'
 
 RULES = (
     RuleInfo(
@@ -519,7 +519,7 @@ RULES = (
         consequence='silently-ignored',
         kind='forbidden',
         on='container',
-        sees='object',
+        sees='text',
         keys=('koordinator.sh/*', 'metax-tech.com/*', 'tke.cloud.tencent.com/*', 'tencent.com/*', 'nvidia.com/*', 'elasticgpu.com/*', 'elasticgpu.io/*', 'huawei.com/*', 'cambricon.com/*', 'amd.com/*', 'dcu.com/*', 'aliyun.com/*', 'volcano.sh/*'),
         kinds=(),
         names=(),
@@ -531,7 +531,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': True, 'rego': True},
+        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_kubernetes:K8S010',
     ),
     RuleInfo(
