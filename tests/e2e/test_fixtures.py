@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -55,7 +54,7 @@ class Row(NamedTuple):
 
 
 @pytest.fixture(scope="module", name="rows")
-def rows_fixture(cluster: ApiServer, running: WebhookServer) -> Iterator[list[Row]]:
+def rows_fixture(cluster: ApiServer, running: WebhookServer) -> list[Row]:
     configure(cluster, running)
     known = list(cases())
     for namespace in sorted(
@@ -71,7 +70,7 @@ def rows_fixture(cluster: ApiServer, running: WebhookServer) -> Iterator[list[Ro
         if real.ok:
             delete(cluster, real.body)
         rows.append(Row(case, tried.status, tried.message, real.status, real.message))
-    yield rows
+    return rows
 
 
 def of(rows: list[Row], reason: str) -> dict[str, str]:

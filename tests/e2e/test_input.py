@@ -1,5 +1,6 @@
 """Bad input straight to the port: a clear status, no crash, and others are not kept waiting."""
 
+import contextlib
 import json
 import socket
 import time
@@ -58,15 +59,11 @@ def test_large_body_is_not_read(running: WebhookServer) -> None:
             piece = b"x" * 65536
             framed = piece if headers.startswith(b"Content-Length") else b"10000\r\n" + piece + b"\r\n"
             received = b""
-            try:
+            with contextlib.suppress(OSError):  # the server has answered and closed
                 for _ in range(305):
                     connection.sendall(framed)
-            except OSError:
-                pass  # the server has answered and closed
-            try:
+            with contextlib.suppress(OSError):
                 received = connection.recv(4096)
-            except OSError:
-                pass
             assert received == b"" or status_of(received) == 413, received[:100]
     assert answered(running) < 1
 

@@ -1,4 +1,4 @@
-"""Everything that runs the webhook in a cluster, as manifests: made from the active rules and the workload table, the same text every time."""
+"""Everything that runs the webhook in a cluster, as manifests made from the active rules and the workload table."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path as FilePath

@@ -66,7 +66,10 @@ def log_config(level: str = "INFO") -> dict[str, Any]:
 
 
 def serve(options: Options, target: str) -> None:
-    """Serves the application that the factory `target` makes in the worker, until SIGTERM. Raises GpuvetError when rules, configuration or certificate cannot be loaded."""
+    """Serves the application that the factory `target` makes in the worker, until SIGTERM.
+
+    Raises GpuvetError when rules, configuration or certificate cannot be loaded.
+    """
     from granian import Granian
     from granian.constants import HTTPModes, Interfaces
     from granian.log import LogLevels

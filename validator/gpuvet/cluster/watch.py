@@ -91,7 +91,7 @@ class ClusterContext:
 
     def ready(self) -> bool:
         """Every kind was listed, or has had its time. What is lost later is unknown, and no reason not to answer."""
-        self._ready = self._ready or all(self._synced.values()) or monotonic() - self._started > _FIRST_LIST_SECONDS
+        self._ready = self._ready or monotonic() - self._started > _FIRST_LIST_SECONDS
         return self._ready
 
     default_namespace: str | None = None
@@ -130,6 +130,7 @@ class ClusterContext:
     def _mark(self, kind: str, synced: bool, why: str = "") -> None:
         if self._synced[kind] != synced or why:
             self._synced[kind] = synced
+            self._ready = self._ready or all(self._synced.values())
             self._told(kind, synced)
             log.info("%s %s", kind, "is watched" if synced else f"is unknown: {why}")
 
