@@ -1,7 +1,7 @@
 """How fast the webhook is: in the handler alone, over TLS on the loopback interface, and with ten thousand rules.
 
-    python tests/bench/webhook/handler.py            prints the tables of docs/performance/webhook.md
-    python tests/bench/webhook/handler.py --quick    a tenth of the work
+python tests/bench/webhook/handler.py            prints the tables of docs/performance/webhook.md
+python tests/bench/webhook/handler.py --quick    a tenth of the work
 """
 
 import gc
@@ -18,13 +18,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from gpuvet.admission.review import RuleState, review  # noqa: E402
-from gpuvet.admission.state import load_state  # noqa: E402
-from gpuvet.engine.context import EmptyContext  # noqa: E402
-from gpuvet.engine.judge import Judge  # noqa: E402
-from gpuvet.engine.ruleset import BoundRule, RuleSet  # noqa: E402
-from webhook.reviews import body, deployment, pod, quiet  # noqa: E402
-from webhook.server import WebhookServer  # noqa: E402
+from gpuvet.admission.review import RuleState, review
+from gpuvet.admission.state import load_state
+from gpuvet.engine.context import EmptyContext
+from gpuvet.engine.judge import Judge
+from gpuvet.engine.ruleset import BoundRule, RuleSet
+from webhook.reviews import body, deployment, pod, quiet
+from webhook.server import WebhookServer
 
 QUICK = "--quick" in sys.argv
 

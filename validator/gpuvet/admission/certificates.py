@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path as FilePath
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -66,6 +67,32 @@ def expiry(path: FilePath) -> float:
     if not found:
         raise InputError(f"{path}: holds no certificate")
     return found[0].not_valid_after_utc.timestamp()
+
+
+def trusted(bundle: bytes, serving: bytes, host: str) -> tuple[str, float]:
+    """What keeps clients with this CA bundle from trusting a serving certificate (empty: nothing), and the days that it has left."""
+    now = datetime.now(UTC)
+    try:
+        authorities, chain = x509.load_pem_x509_certificates(bundle), x509.load_pem_x509_certificates(serving)
+    except ValueError as error:
+        return f"no PEM certificate: {error}", 0.0
+    certificate = chain[0]
+    left = (certificate.not_valid_after_utc - now).total_seconds() / 86400
+    if left <= 0:
+        return f"it ended on {certificate.not_valid_after_utc:%Y-%m-%d}", left
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value.get_values_for_type(x509.DNSName)
+    except x509.ExtensionNotFound:
+        names = []
+    if host not in names:
+        return f"it is for {', '.join(names) or 'no name'}, not for {host}", left
+    for authority in authorities:
+        try:
+            certificate.verify_directly_issued_by(authority)
+        except (ValueError, TypeError, InvalidSignature):
+            continue
+        return ("", left) if authority.not_valid_after_utc > now else ("the CA that signed it has ended", left)
+    return "no CA of the bundle has signed it", left
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, days: int) -> x509.CertificateBuilder:

@@ -15,7 +15,9 @@ def register(commands: Any) -> None:
         help="renew generated files (in a checkout)",
         description="Renews generated files: compiled/ from rules and models, schemas/ and docs/reference/ from models, docs/rules/.",
     )
-    parser.add_argument("what", nargs="*", choices=["compiled", "schemas", "docs", []], help="compiled, schemas, docs (default: all)")
+    parser.add_argument(
+        "what", nargs="*", choices=["compiled", "schemas", "docs", "deploy", []], help="compiled, schemas, docs, deploy (default: all)"
+    )
     parser.add_argument("--out", metavar="DIR", help="where to write schemas (default: schemas/ of the checkout)")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when something is stale")
     parser.set_defaults(run=run)
@@ -29,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     if root is None:
         raise UsageError("generate works in a checkout of gpuvet only")
     stale: list[str] = []
-    what = options.what or ["compiled", "schemas", "docs"]
+    what = options.what or ["compiled", "schemas", "docs", "deploy"]
     if options.out is not None and what != ["schemas"]:
         raise UsageError("--out goes with `gpuvet generate schemas` alone")
     if "compiled" in what:
@@ -55,6 +57,14 @@ def run(options: argparse.Namespace) -> int:
         )
         for folder, files, ours in written:
             stale += [f"{folder}/{name}" for name in write_files(root / folder, files, ours, options.check)]
+    if "deploy" in what:
+        from gpuvet import __version__
+        from gpuvet.admission.deploy import render_deploy
+        from gpuvet.cluster.watch import KINDS
+        from gpuvet.generate.compiled import write_files
+
+        deploy = render_deploy(__version__, tuple(kind.resource for kind in KINDS))
+        stale += [f"deploy/{name}" for name in write_files(root / "deploy", deploy, "*/**/*.yaml", options.check)]
     for name in stale:
         print(f"{'stale' if options.check else 'wrote'}: {name}", file=sys.stderr)
     if stale and options.check:

@@ -6,6 +6,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from gpuvet import __version__
+from gpuvet.values.errors import UsageError
 
 
 def register(commands: Any) -> None:
@@ -43,6 +44,10 @@ def register(commands: Any) -> None:
     manifests.add_argument("--url", help="where the webhook is reached when it runs outside the cluster")
     manifests.add_argument("--only", choices=["configuration"], help="print the ValidatingWebhookConfiguration alone")
     manifests.set_defaults(run=run_manifests)
+    doctor = actions.add_parser("doctor", help="look at an installed webhook and say what to do (needs gpuvet[cluster])")
+    doctor.add_argument("--namespace", default="gpuvet-system")
+    doctor.add_argument("--name", default="gpuvet")
+    doctor.set_defaults(run=run_doctor)
 
 
 def run_serve(options: argparse.Namespace) -> int:
@@ -80,6 +85,24 @@ def run_manifests(options: argparse.Namespace) -> int:
         print(f"gpuvet: rules speak of {kind}, which the webhook is not asked about: its resource is not known", file=sys.stderr)
     sys.stdout.write(to_yaml([webhook_configuration(plan)] if options.only else manifests(plan)))
     return 0
+
+
+def run_doctor(options: argparse.Namespace) -> int:
+    """0 when nothing is wrong, 1 with errors. Raises UsageError when no cluster is configured."""
+    from kubernetes.config import ConfigException
+
+    from gpuvet.admission.certificates import trusted
+    from gpuvet.cluster.doctor import ask_cluster, diagnose
+
+    try:
+        ask = ask_cluster()
+    except ConfigException as error:
+        raise UsageError(f"no cluster: {error}") from None
+    errors = 0
+    for found in diagnose(ask, trusted, options.namespace, options.name, __version__):
+        errors += found.state == "error"
+        print(f"{found.state:8}{found.text}" + (f"\n        -> {found.cure}" if found.cure else ""))
+    return 1 if errors else 0
 
 
 def _ca(name: str | None) -> bytes | None:
