@@ -21,13 +21,8 @@ NAMESPACED_NOT = frozenset(("Device", "GPUPool", "Queue", "TensorFusionCluster",
 NAMESPACED_NOT |= {"ClusterServingRuntime", "GPU"}
 VERSIONS: Mapping[str, tuple[str, ...]] = {
     "v1alpha1": (
-        "batch.volcano.sh",
-        "flow.volcano.sh",
-        "argoproj.io",
-        "trainer.kubeflow.org",
-        "scheduling.koordinator.sh",
-        "elasticgpu.io",
-        "scheduling.sigs.k8s.io",
+        *("batch.volcano.sh", "flow.volcano.sh", "argoproj.io", "trainer.kubeflow.org"),
+        *("scheduling.koordinator.sh", "elasticgpu.io", "scheduling.sigs.k8s.io"),
     ),
     "v1alpha2": ("jobset.x-k8s.io",),
     "v1beta1": ("serving.kserve.io", "node.tke.cloud.tencent.com", "scheduling.volcano.sh"),

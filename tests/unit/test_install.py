@@ -44,7 +44,13 @@ def test_every_entry_is_harmless() -> None:
 
 
 def test_every_workload_kind_is_asked_about() -> None:
-    asked = {(group, resource) for entry in entries().values() for rule in entry["rules"] for group in rule["apiGroups"] for resource in rule["resources"]}
+    asked = {
+        (group, resource)
+        for entry in entries().values()
+        for rule in entry["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
     assert {(row.group, row.resource) for row in TABLE} <= asked
     assert {("", "nodes"), ("", "configmaps"), ("rbac.authorization.k8s.io", "clusterroles")} <= asked
 
@@ -141,7 +147,11 @@ class Cluster:
         return (200, found) if found else (404, {})
 
     def wrong(self) -> str:
-        return "\n".join(f"{found.state}: {found.text}" for found in diagnose(self.ask, trusted, "gpuvet-system", "gpuvet", __version__) if found.state != "ok")
+        return "\n".join(
+            f"{found.state}: {found.text}"
+            for found in diagnose(self.ask, trusted, "gpuvet-system", "gpuvet", __version__)
+            if found.state != "ok"
+        )
 
 
 def test_doctor_finds_nothing_wrong(tmp_path: Path) -> None:
@@ -155,7 +165,7 @@ def test_doctor_says_what_is_wrong(tmp_path: Path) -> None:
     cluster.deployment["status"] = {}
     make_certificates(tmp_path / "other", ["gpuvet-webhook.gpuvet-system.svc"])
     cluster.secret["data"]["tls.crt"] = b64encode((tmp_path / "other" / "tls.crt").read_bytes()).decode()
-    cluster.configuration["webhooks"][0]["namespaceSelector"] = {}
+    next(entry for entry in cluster.configuration["webhooks"] if entry["failurePolicy"] == "Fail")["namespaceSelector"] = {}
     wrong = cluster.wrong()
     for words in ("v1.29+", "may not list", "none of 2 replicas", "no CA of the bundle", "does not exclude gpuvet-system, kube-system"):
         assert words in wrong

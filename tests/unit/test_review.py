@@ -262,16 +262,9 @@ LEAVES = (
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=25)
 IDENTITIES = st.sampled_from(
     [
-        ("v1", "Pod"),
-        ("apps/v1", "Deployment"),
-        ("batch/v1", "CronJob"),
-        ("batch.volcano.sh/v1alpha1", "Job"),
-        ("v1", "Node"),
-        ("v1", "List"),
-        ("tensor-fusion.ai/v1", "WorkloadProfile"),
-        ("ray.io/v1", "RayCluster"),
-        ("kubeflow.org/v1", "PyTorchJob"),
-        ("v1", "ConfigMap"),
+        *(("v1", kind) for kind in ("Pod", "Node", "List", "ConfigMap")),
+        *(("apps/v1", "Deployment"), ("batch/v1", "CronJob"), ("batch.volcano.sh/v1alpha1", "Job"), ("ray.io/v1", "RayCluster")),
+        *(("tensor-fusion.ai/v1", "WorkloadProfile"), ("kubeflow.org/v1", "PyTorchJob")),
     ]
 )
 OBJECTS = st.builds(

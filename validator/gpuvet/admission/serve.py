@@ -62,6 +62,8 @@ def log_config(level: str = "INFO") -> dict[str, Any]:
         "formatters": {"json": {"()": "gpuvet.admission.serve.JsonLines"}},
         "handlers": {"json": handler},
         "loggers": loggers,
+        # What libraries say, too.
+        "root": {"handlers": ["json"], "level": "WARNING"},
     }
 
 

@@ -1,6 +1,7 @@
 """The webhook's application, made in granian's worker process: the one place that joins admission and cluster."""
 
 import json
+import logging
 import os
 from pathlib import Path as FilePath
 
@@ -14,6 +15,7 @@ from gpuvet.engine.context import Context, EmptyContext
 
 def application() -> Webhook:
     """Made from what `serve` left in the environment."""
+    logging.captureWarnings(True)
     options = Options(**json.loads(os.environ[ENVIRONMENT]))
     metrics = Metrics()
     context: Context = EmptyContext()
