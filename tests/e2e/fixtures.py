@@ -62,9 +62,9 @@ def cases() -> Iterator[Case]:
             value = document.value
             if not isinstance(value, dict) or str(value.get("apiVersion")).rpartition("/")[0] not in served:
                 continue
-            verdict = everything.judge(document, "", EmptyContext())
-            findings = tuple(finding for finding in (*verdict.findings, *verdict.open) if finding.severity == "error")
-            judged = objects.judge(document, "", EmptyContext())
-            seen = frozenset(finding.rule for finding in (*judged.findings, *judged.open) if finding.severity == "error")
+            verdicts = list(everything.judge(document, "", EmptyContext()))
+            findings = tuple(finding for verdict in verdicts for finding in verdict.findings if finding.severity == "error")
+            judged = [finding for verdict in objects.judge(document, "", EmptyContext()) for finding in verdict.findings]
+            seen = frozenset(finding.rule for finding in judged if finding.severity == "error")
             name = "/".join(path.relative_to(FIXTURES).parts) + (f"#{number}" if number else "")
-            yield Case(name, text, value, findings, seen, bool(PLACEHOLDER.search(text)), bool(verdict.fragments))
+            yield Case(name, text, value, findings, seen, bool(PLACEHOLDER.search(text)), any(verdict.fragment for verdict in verdicts))

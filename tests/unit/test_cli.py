@@ -87,12 +87,12 @@ def test_exit_code(arguments: list[str], code: int, capsys: pytest.CaptureFixtur
 
 
 def crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpuvet.compiled import rules_qgpu
+    from gpuvet.compiled import screens_qgpu
 
     def fails(*_: object) -> None:
         raise ZeroDivisionError("as if")
 
-    monkeypatch.setattr(rules_qgpu, "QG009", fails)
+    monkeypatch.setattr(screens_qgpu, "QG009", fails)
 
 
 def test_no_full_verdict_beats_everything(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -309,7 +309,8 @@ CONTRACT = record(schemaVersion={"const": 1}, summary=SUMMARY, findings={"type":
 
 
 def test_the_json_report_keeps_its_contract(capsys: pytest.CaptureFixture[str], checkout: Path) -> None:
-    found = report(capsys, str(checkout / "examples"), str(checkout / "tests" / "fixtures"), "torn.yaml", "missing.yaml")
+    fixtures = [str(checkout / "tests" / "fixtures" / family) for family in ("K8S", "QG")]
+    found = report(capsys, str(checkout / "examples"), *fixtures, "torn.yaml", "missing.yaml")
     jsonschema.validate(found, CONTRACT)
     assert len(found["findings"]) > 100
     assert any(finding["fix"] and finding["fix"]["edits"] for finding in found["findings"])

@@ -76,12 +76,12 @@ def test_own_rules_speak_in_every_process(documented: str, capsys: pytest.Captur
 
 
 def test_a_rule_that_fails_is_named_and_the_others_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpuvet.compiled import rules_tensor_fusion
+    from gpuvet.compiled import screens_tensor_fusion
 
     def fails(*_: object) -> None:
         raise ZeroDivisionError("as if")
 
-    monkeypatch.setattr(rules_tensor_fusion, "TF015", fails)
+    monkeypatch.setattr(screens_tensor_fusion, "TF015", fails)
     Path("pod.yaml").write_text(POD.replace('"10"', "10GB"), encoding="utf-8")
     assert main(["check", "--format", "json", "pod.yaml"]) == 3
     found = {finding["rule"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
@@ -92,13 +92,13 @@ def test_a_rule_that_fails_is_named_and_the_others_run(capsys: pytest.CaptureFix
 def test_a_rule_that_fails_once_the_other_object_is_known_is_named_too(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gpuvet.compiled import rules_tensor_fusion
+    from gpuvet.compiled import screens_tensor_fusion
 
     def fails(subject: Any, *_: object) -> None:
         if isinstance(subject.find("WorkloadProfile", "p"), dict):
             raise ZeroDivisionError("as if")
 
-    monkeypatch.setattr(rules_tensor_fusion, "TF015", fails)
+    monkeypatch.setattr(screens_tensor_fusion, "TF015", fails)
     Path("pod.yaml").write_text(POD, encoding="utf-8")
     Path("profile.yaml").write_text("apiVersion: tensor-fusion.ai/v1\nkind: WorkloadProfile\nmetadata: {name: p}\n", encoding="utf-8")
     assert main(["check", "--format", "json", "pod.yaml", "profile.yaml"]) == 3

@@ -15,6 +15,7 @@ class BareDocument(Document):
     def __init__(self, value: Any) -> None:
         self.value = value
         self.index = 0
+        self.source = None
         self.problems = ()
         self._lines: dict[Path, Span] = {}
 

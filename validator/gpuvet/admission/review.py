@@ -127,11 +127,14 @@ def _findings(value: dict[str, Any], namespace: Any, state: RuleState) -> tuple[
         metadata = value.get("metadata")
         if type(metadata) is dict and not metadata.get("namespace"):
             value = {**value, "metadata": {**metadata, "namespace": namespace}}
-    verdict = state.judge.judge(BareDocument(value), "", state.context)
-    found = [*verdict.findings, *verdict.open]
+    found: list[Finding] = []
+    crashes: list[str] = []
+    for verdict in state.judge.judge(BareDocument(value), "", state.context):
+        found += verdict.findings
+        crashes += [f"{crash.rule.info.id}: {crash.error}"[:300] for crash in verdict.crashes[:10]]
     if len(found) > 1:
         found.sort(key=lambda finding: (SEVERITIES.index(finding.severity), finding.rule, finding.path_text))
-    return found, [f"{crash.rule.info.id}: {crash.error}"[:300] for crash in verdict.crashes[:10]]
+    return found, crashes
 
 
 def _excuse(asked: Mapping[str, Any], value: dict[str, Any], state: RuleState) -> str:

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path as FilePath
 from typing import Any
 
+from gpuvet.cli.parser import RawLayout
+
 EPILOG = """\
 examples:
   gpuvet effective deploy/                                    every Pod template, every value with its source
@@ -27,7 +29,7 @@ def register(commands: Any) -> None:
         description="Merges annotation, profile, quota and defaults for each Pod template: the value that counts, where it comes from, "
         "what it keeps from counting, and the total of all Pods.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=RawLayout,
     )
     parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="file, folder, or - (default: the current folder)")
     parser.add_argument("--format", default="text", choices=["text", "json"], help="format on standard output (default: text)")

@@ -1,7 +1,6 @@
 """`gpuvet rules`: the catalogue."""
 
 import argparse
-import json
 import sys
 from pathlib import Path as FilePath
 from typing import Any
@@ -27,6 +26,8 @@ def run(options: argparse.Namespace) -> int:
     config = FilePath(options.config) if options.config else find_config(FilePath.cwd())
     infos = catalogue(load_settings(config))
     if options.format == "json":
+        import json
+
         fields = ("id", "name", "vocabulary", "severity", "consequence", "kind", "on", "sees", "why", "implements", "sources", "exports")
         json.dump([{field: getattr(info, field) for field in fields} for info in infos], sys.stdout, indent=2, ensure_ascii=False)
         sys.stdout.write("\n")

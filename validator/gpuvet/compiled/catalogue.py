@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '1f0ab2e5ee5b94a8f0327c990572c26d'
+SOURCE_DIGEST = 'ea2b3745'
 
 RULES = (
     RuleInfo(
@@ -27,6 +27,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN000',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN001',
@@ -50,6 +52,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN001',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN002',
@@ -73,6 +77,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN002',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN003',
@@ -96,6 +102,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN003',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN004',
@@ -119,6 +127,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN004',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN005',
@@ -142,6 +152,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN005',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN006',
@@ -165,6 +177,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN006',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN007',
@@ -188,6 +202,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN007',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN008',
@@ -211,6 +227,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN008',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN009',
@@ -234,6 +252,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN009',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN010',
@@ -257,6 +277,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN010',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN011',
@@ -280,6 +302,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN011',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN012',
@@ -303,6 +327,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN012',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='IN013',
@@ -326,6 +352,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_input:IN013',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S001',
@@ -349,6 +377,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S001',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S002',
@@ -372,6 +402,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S002',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S004',
@@ -395,6 +427,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S004',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S005',
@@ -418,6 +452,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S005',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S006',
@@ -441,6 +477,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S006',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S007',
@@ -464,6 +502,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S007',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S008',
@@ -487,6 +527,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S008',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S009',
@@ -510,6 +552,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S009',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S010',
@@ -533,6 +577,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_kubernetes:K8S010',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S011',
@@ -556,6 +602,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S011',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S012',
@@ -579,6 +627,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S012',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S013',
@@ -602,6 +652,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S013',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S014',
@@ -625,6 +677,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S014',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S015',
@@ -648,6 +702,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S015',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S016',
@@ -671,6 +727,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S016',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S017',
@@ -694,6 +752,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S017',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='K8S018',
@@ -717,6 +777,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S018',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S019',
@@ -740,6 +802,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S019',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S020',
@@ -763,6 +827,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S020',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S021',
@@ -786,6 +852,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S021',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S022',
@@ -809,6 +877,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S022',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S023',
@@ -832,6 +902,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S023',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S026',
@@ -855,6 +927,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S026',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S027',
@@ -878,6 +952,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S027',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S028',
@@ -901,6 +977,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S028',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S030',
@@ -924,6 +1002,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S030',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S031',
@@ -947,6 +1027,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S031',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S032',
@@ -970,6 +1052,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S032',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S033',
@@ -993,6 +1077,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S033',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S034',
@@ -1016,6 +1102,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S034',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S035',
@@ -1039,6 +1127,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S035',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='K8S040',
@@ -1062,6 +1152,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S040',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S041',
@@ -1085,6 +1177,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S041',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='K8S093',
@@ -1108,6 +1202,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S093',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='KM006',
@@ -1131,6 +1227,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM006',
+        needs=(('koordinator.sh/gpu-memory',),),
+        reads='resources',
     ),
     RuleInfo(
         id='KM007',
@@ -1154,6 +1252,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM007',
+        needs=(('koordinator.sh/gpu-memory', 'koordinator.sh/gpu-memory-ratio'),),
+        reads='',
     ),
     RuleInfo(
         id='KM008',
@@ -1177,6 +1277,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM008',
+        needs=(('koordinator.sh/gpu.shared',),),
+        reads='',
     ),
     RuleInfo(
         id='KM009',
@@ -1200,6 +1302,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM009',
+        needs=(('koordinator.sh/gpu-core',),),
+        reads='',
     ),
     RuleInfo(
         id='KM010',
@@ -1223,6 +1327,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM010',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM011',
@@ -1246,6 +1352,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM011',
+        needs=(('koordinator.sh/gpu-core', 'koordinator.sh/gpu.shared'),),
+        reads='',
     ),
     RuleInfo(
         id='KM012',
@@ -1269,6 +1377,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM012',
+        needs=(('koordinator.sh/gpu-memory-ratio', 'koordinator.sh/gpu.shared'),),
+        reads='',
     ),
     RuleInfo(
         id='KM013',
@@ -1292,6 +1402,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM013',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM014',
@@ -1315,6 +1427,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM014',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM015',
@@ -1338,6 +1452,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM015',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM016',
@@ -1361,6 +1477,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM016',
+        needs=(('koordinator.sh/gpu.shared', 'metax-tech.com/sgpu'),),
+        reads='',
     ),
     RuleInfo(
         id='KM017',
@@ -1384,6 +1502,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM017',
+        needs=(('metax-tech.com/sgpu',),),
+        reads='',
     ),
     RuleInfo(
         id='KM018',
@@ -1407,6 +1527,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM018',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM019',
@@ -1430,6 +1552,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM019',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM020',
@@ -1453,6 +1577,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM020',
+        needs=(('metax-tech.com/sgpu-qos-policy',),),
+        reads='',
     ),
     RuleInfo(
         id='KM021',
@@ -1476,6 +1602,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM021',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM022',
@@ -1499,6 +1627,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM022',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM023',
@@ -1522,6 +1652,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM023',
+        needs=(('metax-tech.com/sgpu-qos-policy',),),
+        reads='',
     ),
     RuleInfo(
         id='KM025',
@@ -1545,6 +1677,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM025',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM026',
@@ -1568,6 +1702,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM026',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='KM027',
@@ -1591,6 +1727,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM027',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM028',
@@ -1614,6 +1752,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_koordinator_metax:KM028',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM029',
@@ -1637,6 +1777,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM029',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM030',
@@ -1660,6 +1802,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM030',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM031',
@@ -1683,6 +1827,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM031',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM032',
@@ -1706,6 +1852,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM032',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM033',
@@ -1729,6 +1877,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM033',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM034',
@@ -1752,6 +1902,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM034',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM035',
@@ -1775,6 +1927,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM035',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM036',
@@ -1798,6 +1952,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM036',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM037',
@@ -1821,6 +1977,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM037',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM038',
@@ -1844,6 +2002,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM038',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM039',
@@ -1867,6 +2027,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM039',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM040',
@@ -1890,6 +2052,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM040',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM041',
@@ -1913,6 +2077,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM041',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM042',
@@ -1936,6 +2102,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM042',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM043',
@@ -1959,6 +2127,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM043',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM044',
@@ -1982,6 +2152,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM044',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM045',
@@ -2005,6 +2177,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM045',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM047',
@@ -2028,6 +2202,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM047',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM049',
@@ -2051,6 +2227,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM049',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM050',
@@ -2074,6 +2252,8 @@ RULES = (
         finds=('ConfigMap/metax-device-config',),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM050',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM051',
@@ -2097,6 +2277,8 @@ RULES = (
         finds=('Deployment/koord-scheduler',),
         exports={'cel': 'needs another object (Deployment)', 'rego': 'needs another object (Deployment)'},
         function='gpuvet.compiled.rules_koordinator_metax:KM051',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM052',
@@ -2120,6 +2302,8 @@ RULES = (
         finds=('HelmRelease/koordinator',),
         exports={'cel': 'needs another object (HelmRelease)', 'rego': 'needs another object (HelmRelease)'},
         function='gpuvet.compiled.rules_koordinator_metax:KM052',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM053',
@@ -2143,6 +2327,8 @@ RULES = (
         finds=('Deployment/koord-scheduler',),
         exports={'cel': 'needs another object (Deployment)', 'rego': 'needs another object (Deployment)'},
         function='gpuvet.compiled.rules_koordinator_metax:KM053',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM055',
@@ -2166,6 +2352,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM055',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM056',
@@ -2189,6 +2377,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM056',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM059',
@@ -2212,6 +2402,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM059',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM060',
@@ -2235,6 +2427,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM060',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM061',
@@ -2258,6 +2452,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM061',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM062',
@@ -2281,6 +2477,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM062',
+        needs=(('koordinator.sh/gpu-isolation-provider',),),
+        reads='',
     ),
     RuleInfo(
         id='KM104',
@@ -2304,6 +2502,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM104',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM105',
@@ -2327,6 +2527,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM105',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM106',
@@ -2350,6 +2552,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM106',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM107',
@@ -2373,6 +2577,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM107',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM118',
@@ -2396,6 +2602,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM118',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM119',
@@ -2419,6 +2627,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM119',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM123',
@@ -2442,6 +2652,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM123',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM124',
@@ -2465,6 +2677,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM124',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM128',
@@ -2488,6 +2702,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM128',
+        needs=(('scheduling.koordinator.sh/device-allocated',),),
+        reads='',
     ),
     RuleInfo(
         id='KM129',
@@ -2511,6 +2727,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM129',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM130',
@@ -2534,6 +2752,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM130',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM131',
@@ -2557,6 +2777,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM131',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM132',
@@ -2580,6 +2802,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM132',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM133',
@@ -2603,6 +2827,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM133',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM134',
@@ -2626,6 +2852,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM134',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM135',
@@ -2649,6 +2877,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM135',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM136',
@@ -2672,6 +2902,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM136',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM137',
@@ -2695,6 +2927,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM137',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM138',
@@ -2718,6 +2952,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM138',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM140',
@@ -2741,6 +2977,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM140',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM141',
@@ -2764,6 +3002,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM141',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM142',
@@ -2787,6 +3027,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM142',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM143',
@@ -2810,6 +3052,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM143',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM144',
@@ -2833,6 +3077,8 @@ RULES = (
         finds=('Device',),
         exports={'cel': 'needs another object (Device)', 'rego': 'needs another object (Device)'},
         function='gpuvet.compiled.rules_koordinator_metax:KM144',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM147',
@@ -2856,6 +3102,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM147',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM149',
@@ -2879,6 +3127,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM149',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM150',
@@ -2902,6 +3152,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM150',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM151',
@@ -2925,6 +3177,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM151',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM152',
@@ -2948,6 +3202,8 @@ RULES = (
         finds=('HelmRelease/koordinator',),
         exports={'cel': 'needs another object (HelmRelease)', 'rego': 'needs another object (HelmRelease)'},
         function='gpuvet.compiled.rules_koordinator_metax:KM152',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM153',
@@ -2971,6 +3227,8 @@ RULES = (
         finds=('HelmRelease/koordinator',),
         exports={'cel': 'needs another object (HelmRelease)', 'rego': 'needs another object (HelmRelease)'},
         function='gpuvet.compiled.rules_koordinator_metax:KM153',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM154',
@@ -2994,6 +3252,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM154',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM155',
@@ -3017,6 +3277,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM155',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM160',
@@ -3040,6 +3302,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM160',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='KM161',
@@ -3063,6 +3327,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM161',
+        needs=(('koordinator.sh/gpu.shared',),),
+        reads='',
     ),
     RuleInfo(
         id='KM162',
@@ -3086,6 +3352,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM162',
+        needs=(('koordinator.sh/gpu-memory',),),
+        reads='',
     ),
     RuleInfo(
         id='KM163',
@@ -3109,6 +3377,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM163',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL078',
@@ -3132,6 +3402,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL078',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL079',
@@ -3155,6 +3427,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL079',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL080',
@@ -3178,6 +3452,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL080',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL081',
@@ -3201,6 +3477,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL081',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL082',
@@ -3224,6 +3502,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL082',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL083',
@@ -3247,6 +3527,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL083',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL084',
@@ -3270,6 +3552,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL084',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL085',
@@ -3293,6 +3577,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL085',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL087',
@@ -3316,6 +3602,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL087',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL088',
@@ -3339,6 +3627,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL088',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL089',
@@ -3362,6 +3652,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL089',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL090',
@@ -3385,6 +3677,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL090',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL091',
@@ -3408,6 +3702,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL091',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL092',
@@ -3431,6 +3727,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL092',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL094',
@@ -3454,6 +3752,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL094',
+        needs=(('tensor-fusion.ai/enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='PL095',
@@ -3477,6 +3777,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_placement:PL095',
+        needs=(('tensor-fusion.ai/enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='PL101',
@@ -3500,6 +3802,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL101',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL102',
@@ -3523,6 +3827,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL102',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL103',
@@ -3546,6 +3852,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL103',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL104',
@@ -3569,6 +3877,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL104',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL105',
@@ -3592,6 +3902,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL105',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL106',
@@ -3615,6 +3927,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL106',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL107',
@@ -3638,6 +3952,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL107',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL108',
@@ -3661,6 +3977,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL108',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL109',
@@ -3684,6 +4002,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL109',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL110',
@@ -3707,6 +4027,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL110',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL111',
@@ -3730,6 +4052,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL111',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL112',
@@ -3753,6 +4077,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL112',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL113',
@@ -3776,6 +4102,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL113',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL114',
@@ -3799,6 +4127,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL114',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL115',
@@ -3822,6 +4152,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL115',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL116',
@@ -3845,6 +4177,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL116',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL117',
@@ -3868,6 +4202,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL117',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL118',
@@ -3891,6 +4227,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL118',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL119',
@@ -3914,6 +4252,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL119',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='PL120',
@@ -3937,6 +4277,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_placement:PL120',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG003',
@@ -3960,6 +4302,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG003',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='QG004',
@@ -3983,6 +4327,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG004',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='resources',
     ),
     RuleInfo(
         id='QG005',
@@ -4006,6 +4352,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG005',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='QG006',
@@ -4029,6 +4377,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG006',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='resources',
     ),
     RuleInfo(
         id='QG007',
@@ -4052,6 +4402,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG007',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='resources',
     ),
     RuleInfo(
         id='QG008',
@@ -4075,6 +4427,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG008',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='QG009',
@@ -4098,6 +4452,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG009',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='',
     ),
     RuleInfo(
         id='QG010',
@@ -4121,6 +4477,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG010',
+        needs=(('tke.cloud.tencent.com/qgpu-memory',),),
+        reads='',
     ),
     RuleInfo(
         id='QG011',
@@ -4144,6 +4502,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG011',
+        needs=(('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory'),),
+        reads='',
     ),
     RuleInfo(
         id='QG016',
@@ -4167,6 +4527,8 @@ RULES = (
         finds=('Node',),
         exports={'cel': 'needs another object (Node)', 'rego': 'needs another object (Node)'},
         function='gpuvet.compiled.rules_qgpu:QG016',
+        needs=(('tke.cloud.tencent.com/qgpu-memory',),),
+        reads='',
     ),
     RuleInfo(
         id='QG018',
@@ -4190,6 +4552,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG018',
+        needs=(('nvidia.com/gpu',),),
+        reads='',
     ),
     RuleInfo(
         id='QG019',
@@ -4213,6 +4577,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG019',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG020',
@@ -4236,6 +4602,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG020',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='QG021',
@@ -4259,6 +4627,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG021',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG022',
@@ -4282,6 +4652,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG022',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG023',
@@ -4305,6 +4677,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG023',
+        needs=(),
+        reads='placement',
     ),
     RuleInfo(
         id='QG025',
@@ -4328,6 +4702,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG025',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG026',
@@ -4351,6 +4727,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG026',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG027',
@@ -4374,6 +4752,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG027',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG029',
@@ -4397,6 +4777,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG029',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG030',
@@ -4420,6 +4802,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG030',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG031',
@@ -4443,6 +4827,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG031',
+        needs=(('tke.cloud.tencent.com/app-class',),),
+        reads='',
     ),
     RuleInfo(
         id='QG032',
@@ -4466,6 +4852,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG032',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='',
     ),
     RuleInfo(
         id='QG033',
@@ -4489,6 +4877,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG033',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG034',
@@ -4512,6 +4902,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG034',
+        needs=(('tke.cloud.tencent.com/qgpu-core-greedy',),),
+        reads='',
     ),
     RuleInfo(
         id='QG036',
@@ -4535,6 +4927,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG036',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG037',
@@ -4558,6 +4952,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG037',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG038',
@@ -4581,6 +4977,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG038',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG039',
@@ -4604,6 +5002,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG039',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG040',
@@ -4627,6 +5027,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG040',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG041',
@@ -4650,6 +5052,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG041',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG043',
@@ -4673,6 +5077,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG043',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG044',
@@ -4696,6 +5102,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG044',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG045',
@@ -4719,6 +5127,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG045',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG047',
@@ -4742,6 +5152,8 @@ RULES = (
         finds=('Node',),
         exports={'cel': 'needs another object (Node)', 'rego': 'needs another object (Node)'},
         function='gpuvet.compiled.rules_qgpu:QG047',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='',
     ),
     RuleInfo(
         id='QG048',
@@ -4765,6 +5177,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG048',
+        needs=(('tke.cloud.tencent.com/qgpu-memory',),),
+        reads='resources',
     ),
     RuleInfo(
         id='QG101',
@@ -4788,6 +5202,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG101',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='resources',
     ),
     RuleInfo(
         id='QG102',
@@ -4811,6 +5227,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG102',
+        needs=(('tke.cloud.tencent.com/qgpu-core',),),
+        reads='resources',
     ),
     RuleInfo(
         id='QG103',
@@ -4834,6 +5252,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG103',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG104',
@@ -4857,6 +5277,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG104',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG105',
@@ -4880,6 +5302,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG105',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='QG107',
@@ -4903,6 +5327,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG107',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG108',
@@ -4926,6 +5352,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG108',
+        needs=(),
+        reads='resources',
     ),
     RuleInfo(
         id='QG109',
@@ -4949,6 +5377,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG109',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG110',
@@ -4972,6 +5402,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG110',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG113',
@@ -4995,6 +5427,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG113',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG125',
@@ -5018,6 +5452,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG125',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG126',
@@ -5041,6 +5477,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG126',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG127',
@@ -5064,6 +5502,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG127',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG128',
@@ -5087,6 +5527,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG128',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG129',
@@ -5110,6 +5552,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG129',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG130',
@@ -5133,6 +5577,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG130',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='QG138',
@@ -5156,6 +5602,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG138',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF002',
@@ -5179,6 +5627,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF002',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF003',
@@ -5202,6 +5652,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF003',
+        needs=(('tensor-fusion.ai/enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='TF004',
@@ -5225,6 +5677,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF004',
+        needs=(('tensor-fusion.ai/enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='TF005',
@@ -5248,6 +5702,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF005',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF006',
@@ -5271,6 +5727,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF006',
+        needs=(('tensor-fusion.ai/enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='TF007',
@@ -5294,6 +5752,8 @@ RULES = (
         finds=(),
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF007',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF008',
@@ -5317,6 +5777,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF008',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF009',
@@ -5340,6 +5802,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF009',
+        needs=(('tensor-fusion.ai/auto-limits',), ('tensor-fusion.ai/auto-replicas',), ('tensor-fusion.ai/auto-requests',), ('tensor-fusion.ai/auto-resources',), ('tensor-fusion.ai/auto-scale-target-resource',), ('tensor-fusion.ai/autoscale',), ('tensor-fusion.ai/autoscale-target',), ('tensor-fusion.ai/client-profile',), ('tensor-fusion.ai/compute-isolation',), ('tensor-fusion.ai/compute-percent-limit',), ('tensor-fusion.ai/compute-percent-request',), ('tensor-fusion.ai/dedicated-gpu',), ('tensor-fusion.ai/disable-features',), ('tensor-fusion.ai/enabled',), ('tensor-fusion.ai/enabled-replicas',), ('tensor-fusion.ai/eviction-protection',), ('tensor-fusion.ai/gang-enabled',), ('tensor-fusion.ai/gang-min-members',), ('tensor-fusion.ai/gang-timeout',), ('tensor-fusion.ai/generate-workload',), ('tensor-fusion.ai/gpu-count',), ('tensor-fusion.ai/gpu-indices',), ('tensor-fusion.ai/gpu-model',), ('tensor-fusion.ai/gpu-topology-max-tier',), ('tensor-fusion.ai/gpu-topology-source',), ('tensor-fusion.ai/gpupool',), ('tensor-fusion.ai/host-port',), ('tensor-fusion.ai/inject-container',), ('tensor-fusion.ai/is-local-gpu',), ('tensor-fusion.ai/isolation',), ('tensor-fusion.ai/no-standalone-worker-mode',), ('tensor-fusion.ai/partition-id',), ('tensor-fusion.ai/port-name',), ('tensor-fusion.ai/qos',), ('tensor-fusion.ai/replicas',), ('tensor-fusion.ai/require-gpu-topology',), ('tensor-fusion.ai/sidecar-worker',), ('tensor-fusion.ai/tflops-limit',), ('tensor-fusion.ai/tflops-request',), ('tensor-fusion.ai/vendor',), ('tensor-fusion.ai/vram-limit',), ('tensor-fusion.ai/vram-request',), ('tensor-fusion.ai/worker-pod-template',), ('tensor-fusion.ai/workload',), ('tensor-fusion.ai/workload-profile',)),
+        reads='',
     ),
     RuleInfo(
         id='TF010',
@@ -5363,6 +5827,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF010',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF011',
@@ -5386,6 +5852,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF011',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF012',
@@ -5409,6 +5877,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF012',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF013',
@@ -5432,6 +5902,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF013',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF014',
@@ -5455,6 +5927,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion:TF014',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF015',
@@ -5478,6 +5952,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF015',
+        needs=(('tensor-fusion.ai/tflops-request',),),
+        reads='',
     ),
     RuleInfo(
         id='TF016',
@@ -5501,6 +5977,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF016',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF017',
@@ -5524,6 +6002,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF017',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF018',
@@ -5547,6 +6027,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF018',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF019',
@@ -5570,6 +6052,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF019',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF020',
@@ -5593,6 +6077,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF020',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF021',
@@ -5616,6 +6102,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF021',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF022',
@@ -5639,6 +6127,8 @@ RULES = (
         finds=('GPUResourceQuota',),
         exports={'cel': 'needs another object (GPUResourceQuota)', 'rego': 'needs another object (GPUResourceQuota)'},
         function='gpuvet.compiled.rules_tensor_fusion:TF022',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF023',
@@ -5662,6 +6152,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF023',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF024',
@@ -5685,6 +6177,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF024',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF025',
@@ -5708,6 +6202,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF025',
+        needs=(('tensor-fusion.ai/qos',),),
+        reads='',
     ),
     RuleInfo(
         id='TF026',
@@ -5731,6 +6227,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF026',
+        needs=(('tensor-fusion.ai/gpu-count',),),
+        reads='',
     ),
     RuleInfo(
         id='TF027',
@@ -5754,6 +6252,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF027',
+        needs=(('tensor-fusion.ai/gpu-count',),),
+        reads='',
     ),
     RuleInfo(
         id='TF028',
@@ -5777,6 +6277,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF028',
+        needs=(('tensor-fusion.ai/gpu-indices',),),
+        reads='',
     ),
     RuleInfo(
         id='TF029',
@@ -5800,6 +6302,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF029',
+        needs=(('tensor-fusion.ai/gpu-count',),),
+        reads='',
     ),
     RuleInfo(
         id='TF030',
@@ -5823,6 +6327,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF030',
+        needs=(('tensor-fusion.ai/enabled', 'tensor-fusion.ai/inject-container'),),
+        reads='',
     ),
     RuleInfo(
         id='TF031',
@@ -5846,6 +6352,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF031',
+        needs=(('tensor-fusion.ai/replicas',),),
+        reads='',
     ),
     RuleInfo(
         id='TF032',
@@ -5869,6 +6377,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF032',
+        needs=(('tensor-fusion.ai/replicas',),),
+        reads='',
     ),
     RuleInfo(
         id='TF033',
@@ -5892,6 +6402,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF033',
+        needs=(('tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/replicas'),),
+        reads='',
     ),
     RuleInfo(
         id='TF034',
@@ -5915,6 +6427,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF034',
+        needs=(('tensor-fusion.ai/replicas',),),
+        reads='',
     ),
     RuleInfo(
         id='TF035',
@@ -5938,6 +6452,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF035',
+        needs=(('tensor-fusion.ai/enabled-replicas',),),
+        reads='',
     ),
     RuleInfo(
         id='TF036',
@@ -5961,6 +6477,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF036',
+        needs=(('tensor-fusion.ai/generate-workload',),),
+        reads='',
     ),
     RuleInfo(
         id='TF037',
@@ -5984,6 +6502,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF037',
+        needs=(('tensor-fusion.ai/generate-workload',),),
+        reads='',
     ),
     RuleInfo(
         id='TF038',
@@ -6007,6 +6527,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF038',
+        needs=(('tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/workload'),),
+        reads='',
     ),
     RuleInfo(
         id='TF039',
@@ -6030,6 +6552,8 @@ RULES = (
         finds=('TensorFusionWorkload',),
         exports={'cel': 'needs another object (TensorFusionWorkload)', 'rego': 'needs another object (TensorFusionWorkload)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF039',
+        needs=(('tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/workload'),),
+        reads='',
     ),
     RuleInfo(
         id='TF041',
@@ -6053,6 +6577,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF041',
+        needs=(('tensor-fusion.ai/workload-profile',),),
+        reads='',
     ),
     RuleInfo(
         id='TF042',
@@ -6076,6 +6602,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF042',
+        needs=(('tensor-fusion.ai/workload-profile',),),
+        reads='',
     ),
     RuleInfo(
         id='TF043',
@@ -6099,6 +6627,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF043',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF044',
@@ -6122,6 +6652,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF044',
+        needs=(('tensor-fusion.ai/compute-percent-limit',), ('tensor-fusion.ai/compute-percent-request',), ('tensor-fusion.ai/gpu-count',), ('tensor-fusion.ai/gpu-model',), ('tensor-fusion.ai/gpupool',), ('tensor-fusion.ai/isolation',), ('tensor-fusion.ai/qos',), ('tensor-fusion.ai/tflops-limit',), ('tensor-fusion.ai/tflops-request',), ('tensor-fusion.ai/vendor',), ('tensor-fusion.ai/vram-limit',), ('tensor-fusion.ai/vram-request',)),
+        reads='',
     ),
     RuleInfo(
         id='TF045',
@@ -6145,6 +6677,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF045',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF046',
@@ -6168,6 +6702,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF046',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF047',
@@ -6191,6 +6727,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF047',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF048',
@@ -6214,6 +6752,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF048',
+        needs=(('tensor-fusion.ai/enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='TF049',
@@ -6237,6 +6777,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF049',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF050',
@@ -6260,6 +6802,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF050',
+        needs=(('tensor-fusion.ai/enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='TF051',
@@ -6283,6 +6827,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF051',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF052',
@@ -6306,6 +6852,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF052',
+        needs=(('tensor-fusion.ai/no-standalone-worker-mode',),),
+        reads='',
     ),
     RuleInfo(
         id='TF053',
@@ -6329,6 +6877,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF053',
+        needs=(('tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/no-standalone-worker-mode'),),
+        reads='',
     ),
     RuleInfo(
         id='TF054',
@@ -6352,6 +6902,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF054',
+        needs=(('tensor-fusion.ai/enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='TF055',
@@ -6375,6 +6927,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF055',
+        needs=(('tensor-fusion.ai/worker-pod-template',),),
+        reads='',
     ),
     RuleInfo(
         id='TF056',
@@ -6398,6 +6952,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF056',
+        needs=(('tensor-fusion.ai/isolation',),),
+        reads='',
     ),
     RuleInfo(
         id='TF057',
@@ -6421,6 +6977,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF057',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF058',
@@ -6444,6 +7002,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF058',
+        needs=(('tensor-fusion.ai/partition-id',),),
+        reads='',
     ),
     RuleInfo(
         id='TF059',
@@ -6467,6 +7027,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF059',
+        needs=(('tensor-fusion.ai/dedicated-gpu',),),
+        reads='',
     ),
     RuleInfo(
         id='TF060',
@@ -6490,6 +7052,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF060',
+        needs=(('tensor-fusion.ai/gpu-model',),),
+        reads='',
     ),
     RuleInfo(
         id='TF061',
@@ -6513,6 +7077,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF061',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF062',
@@ -6536,6 +7102,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF062',
+        needs=(('tensor-fusion.ai/qos',),),
+        reads='',
     ),
     RuleInfo(
         id='TF063',
@@ -6559,6 +7127,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF063',
+        needs=(('tensor-fusion.ai/qos',),),
+        reads='',
     ),
     RuleInfo(
         id='TF064',
@@ -6582,6 +7152,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF064',
+        needs=(('tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/sidecar-worker'),),
+        reads='',
     ),
     RuleInfo(
         id='TF065',
@@ -6605,6 +7177,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF065',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF066',
@@ -6628,6 +7202,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF066',
+        needs=(('tensor-fusion.ai/autoscale-target',),),
+        reads='',
     ),
     RuleInfo(
         id='TF067',
@@ -6651,6 +7227,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF067',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF068',
@@ -6674,6 +7252,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF068',
+        needs=(('tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members'),),
+        reads='',
     ),
     RuleInfo(
         id='TF069',
@@ -6697,6 +7277,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF069',
+        needs=(('tensor-fusion.ai/host-port',),),
+        reads='',
     ),
     RuleInfo(
         id='TF070',
@@ -6720,6 +7302,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF070',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF071',
@@ -6743,6 +7327,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF071',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF072',
@@ -6766,6 +7352,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF072',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF073',
@@ -6789,6 +7377,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF073',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF074',
@@ -6812,6 +7402,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF074',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF075',
@@ -6835,6 +7427,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF075',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF076',
@@ -6858,6 +7452,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF076',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF077',
@@ -6881,6 +7477,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF077',
+        needs=(('tensor-fusion.ai/workload-profile',),),
+        reads='',
     ),
     RuleInfo(
         id='TF402',
@@ -6904,6 +7502,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF402',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF403',
@@ -6927,6 +7527,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF403',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF404',
@@ -6950,6 +7552,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF404',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF405',
@@ -6973,6 +7577,8 @@ RULES = (
         finds=(),
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF405',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF406',
@@ -6996,6 +7602,8 @@ RULES = (
         finds=(),
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF406',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF407',
@@ -7019,6 +7627,8 @@ RULES = (
         finds=(),
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF407',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF408',
@@ -7042,6 +7652,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF408',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF409',
@@ -7065,6 +7677,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF409',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF410',
@@ -7088,6 +7702,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF410',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF411',
@@ -7111,6 +7727,8 @@ RULES = (
         finds=(),
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF411',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF412',
@@ -7134,6 +7752,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF412',
+        needs=(('tensor-fusion.ai/auto-limits',), ('tensor-fusion.ai/auto-replicas',), ('tensor-fusion.ai/auto-requests',), ('tensor-fusion.ai/auto-resources',), ('tensor-fusion.ai/auto-scale-target-resource',), ('tensor-fusion.ai/client-profile',), ('tensor-fusion.ai/compute-isolation',), ('tensor-fusion.ai/generate-workload',), ('tensor-fusion.ai/replicas',), ('tensor-fusion.ai/workload',)),
+        reads='',
     ),
     RuleInfo(
         id='TF413',
@@ -7157,6 +7777,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF413',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF414',
@@ -7180,6 +7802,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF414',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF415',
@@ -7203,6 +7827,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF415',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF416',
@@ -7226,6 +7852,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF416',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF417',
@@ -7249,6 +7877,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF417',
+        needs=(('tensor-fusion.ai/vram-request',),),
+        reads='',
     ),
     RuleInfo(
         id='TF418',
@@ -7272,6 +7902,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF418',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF419',
@@ -7295,6 +7927,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF419',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF420',
@@ -7318,6 +7952,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF420',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF421',
@@ -7341,6 +7977,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF421',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF422',
@@ -7364,6 +8002,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF422',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF423',
@@ -7387,6 +8027,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF423',
+        needs=(('tensor-fusion.ai/dedicated-gpu',),),
+        reads='',
     ),
     RuleInfo(
         id='TF424',
@@ -7410,6 +8052,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF424',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF425',
@@ -7433,6 +8077,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF425',
+        needs=(('tensor-fusion.ai/compute-percent-limit',),),
+        reads='',
     ),
     RuleInfo(
         id='TF426',
@@ -7456,6 +8102,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF426',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF427',
@@ -7479,6 +8127,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF427',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF428',
@@ -7502,6 +8152,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF428',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF429',
@@ -7525,6 +8177,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF429',
+        needs=(('tensor-fusion.ai/gpu-indices',),),
+        reads='',
     ),
     RuleInfo(
         id='TF430',
@@ -7548,6 +8202,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF430',
+        needs=(('tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices'),),
+        reads='',
     ),
     RuleInfo(
         id='TF431',
@@ -7571,6 +8227,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF431',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF432',
@@ -7594,6 +8252,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF432',
+        needs=(('tensor-fusion.ai/enabled-replicas',),),
+        reads='',
     ),
     RuleInfo(
         id='TF433',
@@ -7617,6 +8277,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF433',
+        needs=(('tensor-fusion.ai/enabled-replicas',),),
+        reads='',
     ),
     RuleInfo(
         id='TF434',
@@ -7640,6 +8302,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF434',
+        needs=(('tensor-fusion.ai/dedicated-gpu',),),
+        reads='',
     ),
     RuleInfo(
         id='TF501',
@@ -7663,6 +8327,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF501',
+        needs=(('tensor-fusion.ai/enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='TF502',
@@ -7686,6 +8352,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF502',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF503',
@@ -7709,6 +8377,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF503',
+        needs=(('tensor-fusion.ai/enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='TF504',
@@ -7732,6 +8402,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF504',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF505',
@@ -7755,6 +8427,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF505',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF506',
@@ -7778,6 +8452,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF506',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF507',
@@ -7801,6 +8477,8 @@ RULES = (
         finds=(),
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF507',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF508',
@@ -7824,6 +8502,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF508',
+        needs=(('tensor-fusion.ai/worker-pod-template',),),
+        reads='',
     ),
     RuleInfo(
         id='TF509',
@@ -7847,6 +8527,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF509',
+        needs=(('tensor-fusion.ai/isolation',),),
+        reads='',
     ),
     RuleInfo(
         id='TF510',
@@ -7870,6 +8552,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF510',
+        needs=(('tensor-fusion.ai/isolation',),),
+        reads='',
     ),
     RuleInfo(
         id='TF511',
@@ -7893,6 +8577,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF511',
+        needs=(('tensor-fusion.ai/isolation',),),
+        reads='',
     ),
     RuleInfo(
         id='TF512',
@@ -7916,6 +8602,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF512',
+        needs=(('tensor-fusion.ai/dedicated-gpu',),),
+        reads='',
     ),
     RuleInfo(
         id='TF513',
@@ -7939,6 +8627,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF513',
+        needs=(('tensor-fusion.ai/gpu-model',),),
+        reads='',
     ),
     RuleInfo(
         id='TF514',
@@ -7962,6 +8652,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF514',
+        needs=(('tensor-fusion.ai/vendor',),),
+        reads='',
     ),
     RuleInfo(
         id='TF515',
@@ -7985,6 +8677,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF515',
+        needs=(('tensor-fusion.ai/enabled', 'tensor-fusion.ai/qos'),),
+        reads='',
     ),
     RuleInfo(
         id='TF516',
@@ -8008,6 +8702,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF516',
+        needs=(('tensor-fusion.ai/qos',),),
+        reads='',
     ),
     RuleInfo(
         id='TF517',
@@ -8031,6 +8727,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF517',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF518',
@@ -8054,6 +8752,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF518',
+        needs=(('tensor-fusion.ai/disable-features', 'tensor-fusion.ai/is-local-gpu'),),
+        reads='',
     ),
     RuleInfo(
         id='TF520',
@@ -8077,6 +8777,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF520',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF521',
@@ -8100,6 +8802,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF521',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF522',
@@ -8123,6 +8827,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF522',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF523',
@@ -8146,6 +8852,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF523',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF524',
@@ -8169,6 +8877,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF524',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF525',
@@ -8192,6 +8902,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF525',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF526',
@@ -8215,6 +8927,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF526',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF527',
@@ -8238,6 +8952,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF527',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF528',
@@ -8261,6 +8977,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF528',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF529',
@@ -8284,6 +9002,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF529',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF530',
@@ -8307,6 +9027,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF530',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF531',
@@ -8330,6 +9052,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF531',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF532',
@@ -8353,6 +9077,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF532',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF533',
@@ -8376,6 +9102,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF533',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF534',
@@ -8399,6 +9127,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF534',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF535',
@@ -8422,6 +9152,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF535',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF536',
@@ -8445,6 +9177,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF536',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF537',
@@ -8468,6 +9202,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF537',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF538',
@@ -8491,6 +9227,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF538',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF539',
@@ -8514,6 +9252,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF539',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF540',
@@ -8537,6 +9277,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF540',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF541',
@@ -8560,6 +9302,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF541',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF542',
@@ -8583,6 +9327,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF542',
+        needs=(('tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members'),),
+        reads='',
     ),
     RuleInfo(
         id='TF543',
@@ -8606,6 +9352,8 @@ RULES = (
         finds=('WorkloadProfile',),
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF543',
+        needs=(('tensor-fusion.ai/gang-enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='TF544',
@@ -8629,6 +9377,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF544',
+        needs=(('tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-timeout'),),
+        reads='',
     ),
     RuleInfo(
         id='TF545',
@@ -8652,6 +9402,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF545',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='TF546',
@@ -8675,6 +9427,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF546',
+        needs=(('tensor-fusion.ai/gang-enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='TF547',
@@ -8698,6 +9452,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_profiles:TF547',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ096',
@@ -8721,6 +9477,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ096',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ097',
@@ -8744,6 +9502,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ097',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ098',
@@ -8767,6 +9527,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ098',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ099',
@@ -8790,6 +9552,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ099',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ100',
@@ -8813,6 +9577,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ100',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ101',
@@ -8836,6 +9602,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ101',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ102',
@@ -8859,6 +9627,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ102',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ103',
@@ -8882,6 +9652,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ103',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ104',
@@ -8905,6 +9677,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ104',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ105',
@@ -8928,6 +9702,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ105',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ106',
@@ -8951,6 +9727,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ106',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ107',
@@ -8974,6 +9752,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ107',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ108',
@@ -8997,6 +9777,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ108',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ109',
@@ -9020,6 +9802,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ109',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ110',
@@ -9043,6 +9827,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ110',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ111',
@@ -9066,6 +9852,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ111',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ112',
@@ -9089,6 +9877,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ112',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ113',
@@ -9112,6 +9902,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ113',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ114',
@@ -9135,6 +9927,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ114',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ115',
@@ -9158,6 +9952,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ115',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ116',
@@ -9181,6 +9977,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ116',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ117',
@@ -9204,6 +10002,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ117',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ118',
@@ -9227,6 +10027,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ118',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ119',
@@ -9250,6 +10052,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ119',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ120',
@@ -9273,6 +10077,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ120',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ121',
@@ -9296,6 +10102,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ121',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ122',
@@ -9319,6 +10127,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ122',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ123',
@@ -9342,6 +10152,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ123',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ124',
@@ -9365,6 +10177,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ124',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ125',
@@ -9388,6 +10202,8 @@ RULES = (
         finds=('GPUPool', 'GPUResourceQuota', 'WorkloadProfile'),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ125',
+        needs=(('tensor-fusion.ai/enabled',),),
+        reads='',
     ),
     RuleInfo(
         id='VJ126',
@@ -9411,6 +10227,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ126',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ127',
@@ -9434,6 +10252,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ127',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ128',
@@ -9457,6 +10277,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ128',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ129',
@@ -9480,6 +10302,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ129',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ130',
@@ -9503,6 +10327,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ130',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ131',
@@ -9526,6 +10352,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ131',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ132',
@@ -9549,6 +10377,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ132',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ133',
@@ -9572,6 +10402,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ133',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ134',
@@ -9595,6 +10427,8 @@ RULES = (
         finds=(),
         exports={'cel': 'searches a graph for circles', 'rego': 'searches a graph for circles'},
         function='gpuvet.compiled.rules_volcano:VJ134',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ135',
@@ -9618,6 +10452,8 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ135',
+        needs=(),
+        reads='',
     ),
     RuleInfo(
         id='VJ136',
@@ -9641,5 +10477,7 @@ RULES = (
         finds=(),
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ136',
+        needs=(),
+        reads='',
     ),
 )

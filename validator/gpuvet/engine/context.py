@@ -30,9 +30,14 @@ class Fact(NamedTuple):
     document: Document | None
     """Kept only while the file is being judged, and for what cannot be read again."""
 
+    @property
+    def identity(self) -> tuple[str, int, Path]:
+        """Which object it is. Also the order that does not hang on who read which file first."""
+        return (self.file, self.document_index, self.path)
+
     def locate(self, path: Path) -> Location:
         """The place of a path in the object, or of its nearest ancestor that has one."""
-        document = self.document or _document(self.file, self.document_index)
+        document = self.document or reread(self.file, self.document_index)
         span = Span(1, 1, 1, 2) if document is None else span_of(document, (*self.path, *path))
         return Location(self.shown_file, span)
 
@@ -44,7 +49,8 @@ def _documents(file: str, device: int, inode: int, changed: int) -> list[Documen
         return read(stream.read()).documents
 
 
-def _document(file: str, index: int) -> Document | None:
+def reread(file: str, index: int) -> Document | None:
+    """A document of a file, read again; None when it is no longer there."""
     try:
         status = os.stat(file)
         documents = _documents(file, status.st_dev, status.st_ino, status.st_mtime_ns)
@@ -55,6 +61,9 @@ def _document(file: str, index: int) -> Document | None:
 
 class Context(Protocol):
     """Answers questions about other objects."""
+
+    remembered: dict[str, Any]
+    """What rules worked out from all objects of a kind, by a key of theirs."""
 
     @property
     def default_namespace(self) -> str | None:
@@ -69,11 +78,16 @@ class Context(Protocol):
     def find_all(self, kind: str) -> list[Fact] | Unknown:
         """All objects of a kind, when the run knows any or the kind is declared complete."""
 
+    def find_named(self, kind: str, name: str) -> list[Fact]:
+        """Those of `find_all` that have this name."""
+
 
 class EmptyContext:
     """Knows nothing: what one-object engines see."""
 
-    default_namespace: str | None = None
+    def __init__(self, default_namespace: str | None = None) -> None:
+        self.default_namespace = default_namespace
+        self.remembered: dict[str, Any] = {}
 
     def is_complete(self, kind: str) -> bool:
         return False
@@ -84,6 +98,9 @@ class EmptyContext:
     def find_all(self, kind: str) -> list[Fact] | Unknown:
         return UNKNOWN
 
+    def find_named(self, kind: str, name: str) -> list[Fact]:
+        return []
+
 
 class FactContext:
     """Knows the objects among the inputs, and which kinds were declared complete."""
@@ -93,6 +110,7 @@ class FactContext:
         self._by_kind: dict[str, list[Fact]] = {}
         self._complete = complete
         self._default = default_namespace
+        self.remembered: dict[str, Any] = {}
         for fact in facts:
             self._by_name.setdefault((fact.kind, fact.name), []).append(fact)
             self._by_kind.setdefault(fact.kind, []).append(fact)
@@ -119,9 +137,36 @@ class FactContext:
             return UNKNOWN if kind not in self._complete or (found and open_namespace) else None
         return _one_of(same, file)
 
+    def find_named(self, kind: str, name: str) -> list[Fact]:
+        return self._by_name.get((kind, name), [])
+
     def find_all(self, kind: str) -> list[Fact] | Unknown:
         found = self._by_kind.get(kind)
         return found if found is not None else [] if kind in self._complete else UNKNOWN
+
+
+class OwnFirst:
+    """The objects of the same file before everything else."""
+
+    def __init__(self, own: list[Fact], behind: Context) -> None:
+        self._own = FactContext(own, default_namespace=behind.default_namespace)
+        self._behind = behind
+        self.default_namespace = behind.default_namespace
+        self.remembered = behind.remembered
+
+    def is_complete(self, kind: str) -> bool:
+        return self._behind.is_complete(kind)
+
+    def find(self, kind: str, name: str, namespace: str | None, file: str) -> Fact | Unknown | None:
+        answer = self._own.find(kind, name, namespace, file)
+        return answer if isinstance(answer, Fact) else self._behind.find(kind, name, namespace, file)
+
+    def find_all(self, kind: str) -> list[Fact] | Unknown:
+        """Those of the file are not all, so the rest of the run is asked."""
+        return self._behind.find_all(kind)
+
+    def find_named(self, kind: str, name: str) -> list[Fact]:
+        return self._behind.find_named(kind, name)
 
 
 def _one_of(facts: list[Fact], file: str) -> Fact | Unknown:

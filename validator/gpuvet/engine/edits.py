@@ -1,6 +1,5 @@
 """From "set this value" to the edit of the text that does it, in the author's own quotes."""
 
-import json
 import re
 from typing import Any
 
@@ -31,6 +30,8 @@ def scalar_text(new: str, raw: str | None, wants_text: bool) -> str:
     """`new` as YAML, in the quotes that `raw` has; plain only if it then still reads as text where text is wanted."""
     quotes = (raw or "")[:1]
     if quotes == '"':
+        import json
+
         return json.dumps(new, ensure_ascii=False)
     if quotes == "'" or (wants_text and not _reads_as_text(new)):
         return "'" + new.replace("'", "''") + "'"

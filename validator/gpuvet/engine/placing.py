@@ -1,6 +1,5 @@
 """Makes a finding of a violation: texts, the author's line, the fix, what really happens for this kind of owner."""
 
-import hashlib
 from typing import Any
 
 from gpuvet.engine.context import Fact
@@ -16,7 +15,9 @@ _SHOWN = 300
 """Characters of a value that are shown."""
 
 
-def build_finding(rule: BoundRule, subject: Subject, violation: tuple[Any, ...], path: Path | None, fact: Fact | None, there: Path) -> Finding:
+def build_finding(
+    rule: BoundRule, subject: Subject, violation: tuple[Any, ...], path: Path | None, fact: Fact | None, there: Path
+) -> Finding:
     """`path` is the place in the subject's object; when None, the place is `there` in another object, `fact`."""
     place, on_key, message, expected, actual, related, fix, _ = violation
     scope = subject.scope
@@ -44,7 +45,6 @@ def build_finding(rule: BoundRule, subject: Subject, violation: tuple[Any, ...],
         object=reference,
         related=tuple(_related(subject, place, words) for place, words in related),
         fix=None if fix is None else _fix(subject, fix),
-        fingerprint=fingerprint(info.id, str(reference), shown, str(actual_text), message),
     )
 
 
@@ -102,8 +102,3 @@ def _fix(subject: Subject, fix: tuple[str, bool, tuple[tuple[str, tuple[Any, ...
 
 def _cut(words: str, at: int = _SHOWN) -> str:
     return words if len(words) <= at else words[: at - 1] + "…"
-
-
-def fingerprint(*parts: str) -> str:
-    """Sixteen hexadecimal digits that stay the same as long as the parts do."""
-    return hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()

@@ -5,18 +5,20 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from gpuvet.engine.domains import NO_DOMAINS, Domains
+from gpuvet.engine.needles import Needles
 from gpuvet.values.errors import ConfigError
 from gpuvet.values.finding import Severity
 from gpuvet.values.rule import PLATFORMS, RuleInfo
 from gpuvet.values.version import in_range, parse_version
 
+Screen = Callable[[Any, Mapping[str, Any]], bool]
 Check = Callable[[Any, Mapping[str, Any], Callable[[tuple[Any, ...]], None]], None]
 
 
 class BoundRule:
     """A rule as this run enforces it. The printed function is imported when it is first needed."""
 
-    __slots__ = ("_function", "info", "kinds", "parameters", "severity")
+    __slots__ = ("_function", "_screen", "info", "kinds", "parameters", "severity")
 
     def __init__(self, info: RuleInfo, severity: Severity, parameters: Mapping[str, Any], function: Check | None = None) -> None:
         self.info = info
@@ -24,6 +26,7 @@ class BoundRule:
         self.parameters = parameters
         self.kinds = frozenset(info.kinds)
         self._function = function
+        self._screen: Screen | None = None
 
     @property
     def function(self) -> Check:
@@ -32,6 +35,20 @@ class BoundRule:
             module, _, name = self.info.function.partition(":")
             self._function = getattr(import_module(module), name)
         return self._function
+
+    @property
+    def screen(self) -> Screen:
+        """Whether the rule has something to say about a subject; a rule without a printed one always may."""
+        if self._screen is None:
+            module, _, name = self.info.function.partition(":")
+            if self._function is None and ".rules_" in module:
+                self._screen = getattr(import_module(module.replace(".rules_", ".screens_")), name, None)
+            self._screen = self._screen or _always
+        return self._screen
+
+
+def _always(subject: Any, parameters: Mapping[str, Any]) -> bool:
+    return True
 
 
 class Selection(NamedTuple):
@@ -45,6 +62,30 @@ class Selection(NamedTuple):
     """Parameters that every rule may read, such as `usageKey`."""
 
 
+Entry = tuple[Screen, Mapping[str, Any], BoundRule]
+"""A rule with what running it takes."""
+
+
+class Selected:
+    """The rules that subjects of one sort call for. Falsy when there are none."""
+
+    __slots__ = ("alike", "remembered", "rules")
+
+    def __init__(self, rules: Iterable[BoundRule]) -> None:
+        entries = [(rule.screen, rule.parameters, rule) for rule in rules]
+        self.rules: tuple[Entry, ...] = tuple(entry for entry in entries if not entry[2].info.reads)
+        self.alike: tuple[Entry, ...] = tuple(entry for entry in entries if entry[2].info.reads)
+        """Those that look at one part only, which many subjects have in common word for word."""
+        self.remembered: dict[bytes, tuple[Entry, ...]] = {}
+        """Such a part -> those of `alike` that have something to say about it."""
+
+    def __bool__(self) -> bool:
+        return bool(self.rules or self.alike)
+
+
+_NOTHING = Selected(())
+
+
 class RuleSet:
     """Rules found by keys, kinds, names and images: the cost of a subject does not grow with the catalogue."""
 
@@ -52,83 +93,87 @@ class RuleSet:
         self.rules: tuple[BoundRule, ...] = tuple(rules)
         self._order = {rule.info.id: place for place, rule in enumerate(self.rules)}
         self._index: dict[tuple[str, str, str], list[BoundRule]] = {}
-        self._memo: dict[tuple[str, str, tuple[str, ...]], tuple[BoundRule, ...]] = {}
+        self._speaks: dict[str, _Spoken] = {}
+        self._memo: dict[tuple[Any, ...], Selected] = {}
         self.usage_key = usage_key
         self.domains = domains
         self.by_name = any(rule.info.names for rule in self.rules)
         self.by_image = any(rule.info.images for rule in self.rules)
-        self._superseding = [(rule.info.id, other) for rule in self.rules for other in rule.info.supersedes]
         self.finds = frozenset(kind for rule in self.rules for kind in rule.info.finds)
         for rule in self.rules:
-            for sort, token in tokens(rule.info, usage_key):
+            for sort, token in trigger_tokens(rule.info, usage_key):
                 self._index.setdefault((rule.info.on, sort, token), []).append(rule)
         self.subjects = frozenset(on for on, _, _ in self._index)
+        for on in self.subjects:
+            needed = {key for rule in self.rules if rule.info.on == on for need in rule.info.needs for key in need}
+            self._speaks[on] = _Spoken(on, self._index, needed)
 
-    def select(
-        self, on: str, kind: str, keys: tuple[str, ...], names: tuple[str, ...] = (), images: tuple[str, ...] = ()
-    ) -> tuple[BoundRule, ...]:
+    def select(self, on: str, kind: str, keys: Iterable[str], names: tuple[str, ...] = (), images: tuple[str, ...] = ()) -> Selected:
         """The rules that may speak about a subject that shows these keys, in catalogue order."""
-        memo = (on, kind, keys + names + images) if names or images else (on, kind, keys)
+        spoken = self._speaks.get(on)
+        if spoken is None:
+            return _NOTHING
+        # Only keys that some rule speaks of make a difference; labels of every kind would fill the memo.
+        hits = frozenset([key for key in keys if spoken[key]])
+        memo = (on, kind, hits, names, images)
         found = self._memo.get(memo)
         if found is None:
-            found = self._select(on, kind, keys, names, images)
+            found = self._select(on, kind, hits, names, images)
             if len(self._memo) < 10_000:
                 self._memo[memo] = found
         return found
 
-    def _select(self, on: str, kind: str, keys: tuple[str, ...], names: tuple[str, ...], images: tuple[str, ...]) -> tuple[BoundRule, ...]:
+    def _select(self, on: str, kind: str, keys: frozenset[str], names: tuple[str, ...], images: tuple[str, ...]) -> Selected:
+        tokens = [("kind", kind), *(("called", name) for name in names), *(("image", image) for image in images)]
+        tokens += [token for key in keys for token in _tokens_of(key)]
         found: dict[str, BoundRule] = {}
-        index = self._index
-
-        def add(sort: str, token: str) -> None:
-            for rule in index.get((on, sort, token), ()):
-                if not rule.kinds or kind in rule.kinds:
+        for sort, token in tokens:
+            for rule in self._index.get((on, sort, token), ()):
+                needs = rule.info.needs
+                if (not rule.kinds or kind in rule.kinds) and (not needs or any(keys.issuperset(need) for need in needs)):
                     found[rule.info.id] = rule
+        return Selected(sorted(found.values(), key=lambda rule: self._order[rule.info.id])) if found else _NOTHING
 
-        add("kind", kind)
-        for key in keys:
-            add("key", key)
-            domain, slash, name = key.rpartition("/")
-            if slash:
-                add("domain", domain)
-                add("name", name)
-        for name in names:
-            add("called", name)
-        for image in images:
-            add("image", image)
-        return tuple(sorted(found.values(), key=lambda rule: self._order[rule.info.id]))
+    @property
+    def sought(self) -> frozenset[str]:
+        """The kinds of objects that rules look up, or their names where only those matter."""
+        return frozenset(find.rpartition("/")[2].partition(".")[0] for find in self.finds)
 
-    def linked(self, ids: frozenset[str]) -> frozenset[str]:
-        """The rules, and all that supersede them or are superseded by them: these are judged together or not at all."""
-        found = set(ids)
-        grew = True
-        while grew:
-            grew = False
-            for one, other in self._superseding:
-                if (one in found) != (other in found):
-                    found.update((one, other))
-                    grew = True
-        return frozenset(found)
-
-    def needles(self) -> tuple[bytes, ...]:
-        """Byte strings of which a file must hold one for any rule to speak about it, or to look something up in it."""
-        found = {find.rpartition("/")[2] for find in self.finds}
+    def needles(self) -> Needles:
+        """What a file must hold for any rule to speak about it, or to look something up in it."""
+        words: set[str] = set()
         for rule in self.rules:
-            info = rule.info
-            for sort, token in tokens(info, self.usage_key):
-                found.add(token.split(".", 1)[1] if sort == "kind" and "." in token else token)
+            for sort, token in trigger_tokens(rule.info, self.usage_key):
+                words.add(token.split(".", 1)[1] if sort == "kind" and "." in token else token)
                 if sort == "key":
-                    found.add(self.domains.author(token))
+                    words.add(self.domains.author(token))
                 elif sort == "domain":
-                    found.add(self.domains.renamed.get(token, token))
-        shortest: list[str] = []
-        for needle in sorted(found, key=len):
-            if not any(other in needle for other in shortest):
-                shortest.append(needle)
-        return tuple(needle.encode() for needle in shortest)
+                    words.add(self.domains.renamed.get(token, token))
+        return Needles(words | set(self.sought))
 
 
-def tokens(info: RuleInfo, usage_key: str | None) -> Iterable[tuple[str, str]]:
+class _Spoken(dict[str, bool]):
+    """Key -> whether it makes a difference to any rule for a sort of subject; filled on demand."""
+
+    def __init__(self, on: str, index: Mapping[tuple[str, str, str], Any], needed: set[str]) -> None:
+        super().__init__(dict.fromkeys(needed, True))
+        self._on = on
+        self._index = index
+
+    def __missing__(self, key: str) -> bool:
+        known = any((self._on, sort, token) in self._index for sort, token in _tokens_of(key))
+        if len(self) < 50_000:
+            self[key] = known
+        return known
+
+
+def _tokens_of(key: str) -> tuple[tuple[str, str], ...]:
+    """What triggers may say of a key: the whole of it, its domain, its name."""
+    domain, slash, name = key.rpartition("/")
+    return (("key", key), ("domain", domain), ("name", name)) if slash else (("key", key),)
+
+
+def trigger_tokens(info: RuleInfo, usage_key: str | None) -> Iterable[tuple[str, str]]:
     """What calls for a rule: (`key`, `domain`, `name`, `called`, `image` or `kind`, token)."""
     for key in info.keys:
         if key == "$usageKey":

@@ -1,6 +1,7 @@
 """What a rule sees: one Pod template, container, metadata or object, with the object around it and what the run knows besides."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from gpuvet.engine.context import Context, Fact
@@ -9,15 +10,33 @@ from gpuvet.manifests.document import Document
 from gpuvet.manifests.workloads import Template
 from gpuvet.resolve.fields import Inputs, Known, Resolved, Resolver, resolver
 from gpuvet.values.path import Path
-from gpuvet.values.total import UNKNOWN, Place, Unknown, placeholder, pod_sum
+from gpuvet.values.total import UNKNOWN, Place, Unknown, get, placeholder, pod_sum
+
+
+class _AnyMap(dict[str, Any]):
+    """What a template engine will put in: any key may stand there."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return UNKNOWN
+
+
+_EMPTY: dict[str, Any] = {}
+_ANY_MAP = _AnyMap()
+
+
+def _map_in(holder: Any, key: str) -> dict[str, Any]:
+    found = holder.get(key) if type(holder) is dict else get(holder, key)
+    if type(found) is dict:
+        return found
+    return _EMPTY if found is None or not (found is UNKNOWN or placeholder(found)) else _ANY_MAP
 
 
 class ObjectScope:
     """One object of a document, shared by its subjects."""
 
     __slots__ = (
-        *("asked", "author", "context", "document", "domains", "file", "found", "fragment", "kind", "namespace", "parsed", "path"),
-        *("platforms", "value"),
+        *("asked", "author", "context", "document", "domains", "file", "found", "fragment", "kind", "namespace", "path"),
+        *("platforms", "resolvers", "sums", "value"),
     )
 
     def __init__(
@@ -37,46 +56,70 @@ class ObjectScope:
         self.asked: set[str] = set()
         """Kinds that rules asked the context for and got no certain answer."""
         self.found: dict[tuple[Any, ...], Fact] = {}
-        self.parsed: dict[tuple[str, str], Any] = {}
+        self.resolvers: dict[int, Resolver] = {}
+        """Per Pod template (by the identity of its view): its effective configuration."""
+        self.sums: dict[tuple[int, Any], int | None] = {}
+        """Per Pod template and resource: what the scheduler counts."""
         metadata = value.get("metadata")
         namespace = metadata.get("namespace") if type(metadata) is dict else None
         self.namespace: str | None = namespace if type(namespace) is str and namespace else None
+
+    def renew(self) -> None:
+        """Forgets what was worked out from a context that is now replaced."""
+        self.resolvers.clear()
 
 
 class Subject:
     """The value a rule is about. `place` leads to it from the object."""
 
-    __slots__ = ("_resolver", "_sums", "path", "pod", "scope", "template", "value", "view")
+    __slots__ = ("_defined", "_template", "annotations", "labels", "limits", "path", "pod", "requests", "scope", "spec", "value", "view")
 
-    def __init__(
-        self, scope: ObjectScope, value: Any, path: Path, pod: dict[str, Any] | None = None, view: Template | None = None
-    ) -> None:
+    def __init__(self, scope: ObjectScope, value: Any, path: Path, pod: dict[str, Any] | None = None, view: Template | None = None) -> None:
         self.scope = scope
         self.value = value
         self.path = path
         self.pod = pod
         self.view = view
-        self.template = template_facts(scope, view)
-        self._resolver: Resolver | None = None
-        self._sums: dict[Any, Any] = {}
+        self._template: dict[str, Any] | None = None
+        self._defined: dict[Callable[[Subject], Any], Any] | None = None
+        # Maps that most rules look into, empty where something else stands: printed screens read them.
+        metadata = value if view is None else view.metadata
+        self.annotations = _map_in(metadata, "annotations")
+        self.labels = _map_in(metadata, "labels")
+        self.spec: dict[str, Any] = _EMPTY if view is None else view.spec
+        resources = value.get("resources", _EMPTY)
+        self.limits = _map_in(resources, "limits")
+        self.requests = _map_in(resources, "requests")
 
     @property
     def object(self) -> dict[str, Any]:
         """The whole object."""
         return self.scope.value
 
-    def resolver(self) -> Resolver:
-        """The effective configuration, each field worked out once."""
-        if self._resolver is None:
-            namespace = self.scope.namespace or self.scope.context.default_namespace
-            inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, self.scope.platforms)
-            self._resolver = resolver(inputs)
-        return self._resolver
+    @property
+    def template(self) -> dict[str, Any]:
+        """What rules may ask of a Pod template besides its content."""
+        if self._template is None:
+            self._template = template_facts(self.scope, self.view)
+        return self._template
+
+    def resolver(self, full: bool = False) -> Resolver:
+        """The effective configuration, each field worked out once for all subjects of a Pod template."""
+        scope = self.scope
+        found = scope.resolvers.get(id(self.view))
+        if found is None:
+            namespace = scope.namespace or scope.context.default_namespace
+            inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, scope.platforms)
+            found = scope.resolvers[id(self.view)] = resolver(inputs, full)
+        return found
 
     def resolved(self, field: str) -> Resolved | None:
         """An effective field with its source. Whoever asks for it depends on the same other objects."""
-        found = self.resolver().field(field)
-        self.scope.asked |= self.resolver().hangs_on(field)
+        resolver, asked = self.resolver(), self.scope.asked
+        self.scope.asked = set()
+        found = resolver.field(field)
+        self.scope.asked = asked
+        asked |= resolver.hangs_on(field)
         return found
 
     def effective(self, field: str) -> Any:
@@ -111,21 +154,41 @@ class Subject:
         answer = self.scope.context.find_all(kind)
         return answer if isinstance(answer, Unknown) else [fact.value for fact in answer if not name or fact.name == name]
 
+    def find_named(self, kind: str, name: Any) -> list[Any]:
+        """The values of the known objects of a kind and name, in any namespace; none when the run cannot tell."""
+        self.scope.asked.add(kind)
+        return [fact.value for fact in self.scope.context.find_named(kind, name)] if type(name) is str else []
+
     def located_all(self, kind: str, name: str = "") -> list[tuple[Place, Any]]:
         """Place and value of each known object of a kind, or those of one name; none when the run cannot tell."""
         return [(known.place, known.value) for known in self.known(kind)[0] if not name or known.place[1][1] == name]
 
     def pod_sum(self, key: Any) -> int | None:
         """What the scheduler counts for a resource over the whole Pod, worked out once."""
-        if key not in self._sums:
-            self._sums[key] = pod_sum(self.pod, key)
-        return self._sums[key]  # type: ignore[no-any-return]
+        sums, place = self.scope.sums, (id(self.view), key)
+        if place not in sums:
+            sums[place] = pod_sum(self.pod, key)
+        return sums[place]
 
     def once(self, work: Callable[["Subject"], Any]) -> Any:
         """What a definition of a rule file yields, worked out once."""
-        if work not in self._sums:
-            self._sums[work] = work(self)
-        return self._sums[work]
+        if self._defined is None:
+            self._defined = {}
+        if work not in self._defined:
+            self._defined[work] = work(self)
+        return self._defined[work]
+
+    def once_for_all(self, key: str, kinds: tuple[str, ...], work: Callable[[], Any]) -> Any:
+        """What hangs on the known objects of some kinds alone: worked out for the first subject, remembered for the others."""
+        self.scope.asked.update(kinds)
+        remembered = self.scope.context.remembered
+        if key not in remembered:
+            remembered[key] = work()
+        return remembered[key]
+
+    def forget(self) -> None:
+        """Forgets what was worked out from a context that is now replaced."""
+        self._defined = None
 
     def known(self, kind: str) -> tuple[list[Known], bool]:
         """The known objects of a kind, and whether there are no others."""
@@ -140,12 +203,7 @@ class Subject:
 
     def parsed(self, value: Any, format: str) -> Any:
         """The value of the YAML or JSON in a text; None when it does not parse."""
-        if type(value) is not str:
-            return None
-        cache = self.scope.parsed
-        if (value, format) not in cache:
-            cache[value, format] = parse_text(value, format)
-        return cache[value, format]
+        return parse_text(value, format) if type(value) is str else None
 
     def locate(self, place: Place) -> tuple[Path | None, Fact | None, Path]:
         """A place as (the author's path in the object, None, ()) or, inside another object, (None, that object, path there)."""
@@ -187,6 +245,7 @@ class Subject:
         return (*self.path, *path)
 
 
+@lru_cache(maxsize=256)
 def parse_text(value: str, format: str) -> Any:
     """The value of a YAML or JSON text; None when it does not parse, or is null."""
     import json
@@ -214,4 +273,3 @@ def template_facts(scope: ObjectScope, view: Template | None) -> dict[str, Any]:
         "validated": view.validated,
         "scheduler": view.scheduler,
     }
-

@@ -2,6 +2,7 @@
 
 from gpuvet.language import ir
 from gpuvet.language.catalogue import LoadedRule
+from gpuvet.language.needs import needs, reads
 from gpuvet.values.rule import RuleInfo
 
 
@@ -34,6 +35,8 @@ def rule_info(rule: LoadedRule, module: str) -> RuleInfo:
         finds=tuple(finds),
         exports={"cel": reason or True, "rego": reason or True},
         function=f"{module}:{text.id}",
+        needs=needs(text.on, rule.checks),
+        reads=reads(text.on, rule.checks),
     )
 
 

@@ -10,7 +10,6 @@ from gpuvet.manifests.builder import Builder
 from gpuvet.manifests.document import Document, Problem, Reading
 from gpuvet.manifests.embedded import offsets_of
 from gpuvet.manifests.events import Event, Fault, check, parse
-from gpuvet.manifests.json_events import json_events
 from gpuvet.manifests.places import Oddity, survey
 from gpuvet.manifests.source import Excerpt, Source, part
 from gpuvet.manifests.templates import template_behind
@@ -106,10 +105,15 @@ def _read_part(piece: Source, fault: Fault | None) -> tuple[list[Event] | None, 
             return parse(piece.text), None
         except Fault as error:
             fault = error
-    events = json_events(piece.text) if _JSON_START.match(piece.text) else None
-    if events is not None:
-        return events, None
+    if _JSON_START.match(piece.text):
+        # Here and not above: libyaml reads nearly all JSON, and a start should not pay for the rest.
+        from gpuvet.manifests.json_events import json_events
+
+        events = json_events(piece.text)
+        if events is not None:
+            return events, None
     problem = _broken(fault, piece)
+    events = None
     if problem.fatal and fault.between_documents:
         with suppress(Fault):
             events = parse(piece.text[: fault.start])

@@ -11,7 +11,6 @@ import datetime
 import math
 import re
 import struct
-from decimal import Decimal
 from typing import Any, Final
 
 _LONG_TAG: Final = "tag:yaml.org,2002:"
@@ -82,6 +81,8 @@ def json_number(value: Any) -> Any:
         raise ScalarError("Infinity and NaN have no JSON form, so Kubernetes refuses the document; quote the value if it is text.")
     if value.is_integer() and -_INT64_LIMIT <= value < _INT64_LIMIT:
         # Go prints the shortest digits that mean the float, which above 2**53 need not be the integer it holds.
+        from decimal import Decimal
+
         return int(Decimal(repr(value)))
     return value
 

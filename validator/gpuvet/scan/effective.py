@@ -5,12 +5,13 @@ from typing import NamedTuple
 from gpuvet.engine.configuration import KINDS, Configuration, configurations
 from gpuvet.engine.context import EmptyContext, Fact, FactContext
 from gpuvet.engine.judge import Judge
+from gpuvet.engine.needles import Needles
 from gpuvet.engine.ruleset import RuleSet
 from gpuvet.manifests.reader import read
 from gpuvet.resolve.requests import DOMAINS
 from gpuvet.scan.file import FileJob, check_file, read_bytes, unreadable
 from gpuvet.scan.files import Unreadable, find_files
-from gpuvet.scan.result import Counts, FileResult, ScanResult
+from gpuvet.scan.result import FileResult, ScanResult
 from gpuvet.scan.rules import rule_set
 from gpuvet.scan.run import Scan, read_context
 
@@ -30,9 +31,9 @@ def effective(request: Scan) -> EffectiveResult:
     rules = rule_set(settings)
     severities = {rule.info.id: rule.severity for rule in rules.rules if rule.info.kind == "input"}
     judge = Judge(RuleSet(()), settings.workloads, settings.platform, domains=rules.domains)
-    needles = tuple(sorted(word.encode() for word in (*_NEEDLES, *settings.domains.values())))
+    needles = Needles((*_NEEDLES, *settings.domains.values()))
     job = FileJob(judge, EmptyContext(), needles, severities, KINDS, request.stdin_name)
-    result = ScanResult([], Counts(), False, False)
+    result = FileResult()
     facts: list[Fact] = []
     for one in read_context(settings, job):
         facts += one.facts
@@ -58,7 +59,7 @@ def effective(request: Scan) -> EffectiveResult:
             continue
         for document in documents:
             found += configurations(document, document.source or name, context, settings.workloads, settings.platform, rules.domains)
-    return EffectiveResult(found, result)
+    return EffectiveResult(found, ScanResult(result.findings, result.counts, result.unread, False))
 
 
 def _first(entry: str | Unreadable, job: FileJob, request: Scan) -> FileResult:

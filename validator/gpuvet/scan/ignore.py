@@ -10,7 +10,7 @@ class Ignore:
 
     def __init__(self, patterns: tuple[str, ...], folder: str) -> None:
         self._folder = folder.rstrip("/")
-        self._rules = [rule for pattern in patterns if (rule := _rule(pattern)) is not None]
+        self._rules = [rule for pattern in reversed(patterns) if (rule := _rule(pattern)) is not None]
 
     @staticmethod
     def of(folder: str) -> "Ignore | None":
@@ -21,16 +21,30 @@ class Ignore:
         except OSError:
             return None
 
-    def matches(self, path: str, is_folder: bool) -> bool:
-        """Whether an absolute path is left out."""
-        if not path.startswith(self._folder + "/"):
-            return False
+    def decides(self, path: str, is_folder: bool) -> bool | None:
+        """Whether an absolute path is left out; None when no pattern speaks of it."""
+        if not self._rules or not path.startswith(self._folder + "/"):
+            return None
         inner = path[len(self._folder) + 1 :]
-        ignored = False
         for pattern, folders_only, keep in self._rules:
             if (is_folder or not folders_only) and pattern.fullmatch(inner):
-                ignored = not keep
-        return ignored
+                return not keep
+        return None
+
+
+def ignores_above(top: str) -> list[Ignore]:
+    """The .gitignore files between a folder and the root of its checkout, the nearest first; none outside a checkout."""
+    folder = os.path.realpath(top)
+    chain: list[Ignore] = []
+    while not os.path.exists(os.path.join(folder, ".git")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return []
+        folder = parent
+        above = Ignore.of(folder)
+        if above is not None:
+            chain.append(above)
+    return chain
 
 
 @lru_cache(maxsize=1024)

@@ -104,9 +104,18 @@ class Finding(NamedTuple):
     object: ObjectReference | None
     related: tuple[Related, ...]
     fix: Fix | None
-    fingerprint: str
 
     @property
-    def order(self) -> tuple[str, int, int, str]:
-        """Sorts findings by file, then position, then rule."""
-        return (self.location.file, self.location.span.line, self.location.span.column, self.rule)
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that stay the same wherever the object moves to; worked out on request."""
+        from hashlib import blake2b
+
+        place = (self.location.file,) if self.object is None else (*(part or "" for part in self.object), self.path_text)
+        parts = (self.rule, *place, self.actual or "", self.message)
+        return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+    @property
+    def order(self) -> tuple[str | int, ...]:
+        """Sorts findings by file, then position, then rule; the rest only leaves nothing to chance."""
+        line, column, *_ = self.location.span
+        return (self.location.file, line, column, self.rule, self.message, self.path_text)

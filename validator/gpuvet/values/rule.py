@@ -43,3 +43,7 @@ class RuleInfo(NamedTuple):
     """Kinds of other objects that the rule looks up."""
     exports: dict[str, Any]
     function: str
+    needs: tuple[tuple[str, ...], ...] = ()
+    """Keys without which the rule has nothing to say: all keys of one of these sets must be shown. None: it may always speak."""
+    reads: str = ""
+    """resources or placement, when the rule looks at nothing else of its subject."""

@@ -1,9 +1,7 @@
 """The operators of the rule language over plain JSON values. Every function is total: bad input gives None (absent) or False."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
@@ -109,14 +107,32 @@ def is_type(value: Any, name: str) -> bool:
     }[name]
 
 
-@lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
+class _Fitting(dict[str, bool]):
+    """Text -> whether a pattern fits it; filled on demand. Manifests repeat their keys and values."""
+
+    def __init__(self, pattern: str) -> None:
+        self._fullmatch = re.compile(pattern, re.ASCII).fullmatch
+
+    def __missing__(self, text: str) -> bool:
+        fits = self._fullmatch(text) is not None
+        if len(text) < 80:
+            if len(self) >= 400:
+                self.clear()
+            self[text] = fits
+        return fits
+
+
+_fitting: dict[str, _Fitting] = {}
 
 
 def matches(value: Any, pattern: Any) -> bool:
     """Whether the whole text matches; False for what is no text. Raises re.error for a bad pattern."""
-    return type(value) is str and type(pattern) is str and _compiled(pattern).fullmatch(value) is not None
+    if type(value) is not str or type(pattern) is not str:
+        return False
+    fitting = _fitting.get(pattern)
+    if fitting is None:
+        fitting = _fitting[pattern] = _Fitting(pattern)
+    return fitting[value]
 
 
 @lru_cache(maxsize=4096)
@@ -267,6 +283,8 @@ def nearest(value: Any, among: Any) -> str | None:
         return None
     names = [name for name in (among if type(among) in (list, tuple, dict) else ()) if type(name) is str]
     folded = value.lower().replace("_", "-").strip()
+    from difflib import get_close_matches
+
     small = {name.lower(): name for name in reversed(names)}
     close = [folded] if folded in small else get_close_matches(folded, list(small), n=1, cutoff=0.72)
     return small[close[0]] if close else None
@@ -356,13 +374,20 @@ def text(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return value if value and value == value.strip() else json.dumps(value, ensure_ascii=False)
+            return value if value and value == value.strip() else _json(value)
         case list() | tuple():
             return ", ".join(text(item) for item in value)
         case dict():
-            return json.dumps(value, ensure_ascii=False, default=str)
+            return _json(value)
         case _:
             return str(value)
+
+
+def _json(value: Any) -> str:
+    # Rare, and not worth its share of every start.
+    import json
+
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def append(left: Any, right: Any) -> str | None:

@@ -49,7 +49,7 @@ def print_definitions(rules: Iterable[tuple[ir.Check, ...]]) -> str:
     for defined in dict.fromkeys(part for root in roots for part in reversed(ir.walk(root)) if isinstance(part, ir.Defined)):
         name = function_of(defined)
         for suffix, arguments, returned in (("", "s: Any", None), ("_because", "s: Any, truth: bool", defined.of)):
-            printer = _Printer()
+            printer = Printer()
             plan = [] if returned else hoist(ir.Check(when=defined.of, at=ir.ABSENT, message=()))
             lines = list(printer.definitions(plan, None, "    "))
             if returned is None:
@@ -82,7 +82,7 @@ def _texts(check: ir.Check) -> list[ir.Expr]:
 
 def print_rule(name: str, title: str, checks: tuple[ir.Check, ...]) -> str:
     """The source of one function."""
-    printer = _Printer()
+    printer = Printer()
     body: list[str] = []
     for check in checks:
         body.extend(printer.check(check))
@@ -90,7 +90,9 @@ def print_rule(name: str, title: str, checks: tuple[ir.Check, ...]) -> str:
     return "\n".join([f"def {name}(s: Any, p: Any, out: Any) -> None:", f'    """{title}"""', *roots, *body, ""])
 
 
-class _Printer:
+class Printer:
+    """Prints the parts of checks as Python."""
+
     def __init__(self) -> None:
         self.roots: dict[str, str] = {}
         self.hoisted: dict[ir.Expr, str] = {}
@@ -493,9 +495,7 @@ def _spoken(check: ir.Check) -> list[ir.Expr]:
     return [*spoken, check.actual if check.actual is not None else check.at]
 
 
-def _named(
-    check: ir.Check, roots: list[ir.Expr], everything: list[ir.Expr], plan: list[tuple[ir.Expr, str]]
-) -> list[tuple[ir.Expr, str]]:
+def _named(check: ir.Check, roots: list[ir.Expr], everything: list[ir.Expr], plan: list[tuple[ir.Expr, str]]) -> list[tuple[ir.Expr, str]]:
     bound = {var for var, _ in check.each}
     chosen = [expr for expr, _ in plan]
     candidates = {part for root in roots for part in ir.parts(root) if not isinstance(part, _PLAIN) and ir.free(part) <= bound}
@@ -519,7 +519,11 @@ def _named(
 
 
 _PLAIN = ir.Constant | ir.Amount | ir.Root | ir.Name | ir.KeyOf | ir.Param | ir.Fact
-_RESERVED = {*"s p out because_ part any all FACTS self_ pod_ object_ template_".split(), *keyword.kwlist, *NAMES}
+_RESERVED = {
+    *["s", "p", "out", "because_", "part", "any", "all", "FACTS", "self_", "pod_", "object_", "template_"],
+    *keyword.kwlist,
+    *NAMES,
+}
 
 
 def _occurrences(root: ir.Expr, sought: ir.Expr, named: list[ir.Expr]) -> int:

@@ -1,0 +1,191 @@
+"""The hearing of one object: its rules run, violations are collected and placed; what hangs on other objects can be resumed."""
+
+from marshal import dumps
+from typing import Any, NamedTuple
+
+from gpuvet.engine.context import Context, Fact
+from gpuvet.engine.placing import build_finding
+from gpuvet.engine.ruleset import BoundRule, Entry, Selected
+from gpuvet.engine.subject import ObjectScope, Subject
+from gpuvet.manifests.document import Document
+from gpuvet.values.finding import Finding
+from gpuvet.values.path import Path
+from gpuvet.values.total import UNKNOWN, placeholder
+
+_REMEMBERED = 2_000
+"""Parts of manifests for which it is remembered what rules made of them, for each selection of rules."""
+
+
+class Crash(NamedTuple):
+    """A rule that failed on a subject: our bug, never the user's."""
+
+    rule: BoundRule
+    error: str
+
+
+class _Charge:
+    """A violation, where it stands, and the finding once it is made."""
+
+    __slots__ = ("fact", "finding", "is_open", "path", "rule", "spots", "subject", "there", "violation")
+
+    def __init__(self, rule: BoundRule, subject: Subject, violation: tuple[Any, ...], is_open: bool) -> None:
+        self.rule = rule
+        self.subject = subject
+        self.violation = violation
+        self.is_open = is_open
+        """The rule asked for objects that are not known, and may judge otherwise once they are."""
+        self.path: Path | None
+        self.fact: Fact | None
+        self.path, self.fact, self.there = subject.locate(violation[0])
+        self.spots = _spots(subject, self.path, self.fact, self.there)
+        self.finding: Finding | None = None
+
+
+class Hearing:
+    """The rules of one object at work."""
+
+    __slots__ = ("_charges", "_open", "asked", "crashes", "scope")
+
+    def __init__(self, scope: ObjectScope) -> None:
+        self.scope = scope
+        self.crashes: list[Crash] = []
+        self.asked: set[str] = set()
+        """Kinds of other objects that were asked for without a certain answer."""
+        self._charges: list[_Charge] = []
+        self._open: list[tuple[BoundRule, Subject]] = []
+
+    def run(self, selected: Selected, subject: Subject, part: Any = None) -> None:
+        """Rules on one subject; `part` is what some of them look at alone."""
+        if selected.alike:
+            self._try(self._speaking(selected, subject, part), subject)
+        self._try(selected.rules, subject)
+
+    def _speaking(self, selected: Selected, subject: Subject, part: Any) -> tuple[Entry, ...]:
+        """The rules of `alike` that have something to say."""
+        try:
+            content = dumps(part, 2)
+        except ValueError:
+            return selected.alike
+        speaking = selected.remembered.get(content)
+        if speaking is None:
+            try:
+                speaking = tuple(entry for entry in selected.alike if entry[0](subject, entry[1]))
+            except Exception:  # noqa: BLE001 - found again when the rules run, one by one
+                return selected.alike
+            if len(selected.remembered) < _REMEMBERED:
+                selected.remembered[content] = speaking
+        return speaking
+
+    def _try(self, entries: tuple[Entry, ...], subject: Subject) -> None:
+        scope = self.scope
+        for screen, parameters, rule in entries:
+            try:
+                if not screen(subject, parameters):
+                    if scope.asked:
+                        self._note(rule, subject)
+                    continue
+                found: list[tuple[Any, ...]] = []
+                rule.function(subject, parameters, found.append)
+            except Exception as error:  # noqa: BLE001
+                found = []
+                self._crashed(rule, error)
+            is_open = bool(scope.asked)
+            if is_open:
+                self._note(rule, subject)
+            for violation in found:
+                if not _undecided(subject, violation[-1]):
+                    try:
+                        self._charges.append(_Charge(rule, subject, violation, is_open))
+                    except Exception as error:  # noqa: BLE001
+                        self._crashed(rule, error)
+            scope.asked.clear()
+
+    def _note(self, rule: BoundRule, subject: Subject) -> None:
+        """Notes that a rule hangs on objects that are not known."""
+        self._open.append((rule, subject))
+        self.asked |= self.scope.asked
+        self.scope.asked.clear()
+
+    def findings(self) -> list[Finding]:
+        """What the violations come to: those that another finding supersedes are dropped, and each is said once."""
+        if not self._charges:
+            return []
+        shadowed = {(other, spot) for charge in self._charges for other in charge.rule.info.supersedes for spot in charge.spots}
+        found: dict[Any, Finding] = {}
+        for charge in self._charges:
+            if shadowed and any((charge.rule.info.id, spot) in shadowed for spot in charge.spots):
+                continue
+            if charge.finding is None:
+                try:
+                    charge.finding = build_finding(charge.rule, charge.subject, charge.violation, charge.path, charge.fact, charge.there)
+                except Exception as error:  # noqa: BLE001
+                    self._crashed(charge.rule, error)
+                    continue
+            finding = charge.finding
+            found.setdefault((finding.rule, finding.location, finding.message), finding)
+        return list(found.values())
+
+    def park(self, document: Document) -> None:
+        """Lets go of the text until other objects are known; `document` reads it again when a place in it is asked for."""
+        scope = self.scope
+        scope.document = document
+        scope.found = {key: fact._replace(document=None) for key, fact in scope.found.items()}
+        for charge in self._charges:
+            if charge.fact is not None:
+                charge.fact = charge.fact._replace(document=None)
+
+    def resume(self, context: Context) -> list[Finding]:
+        """The findings now that other objects are known. Only rules that asked for them run again."""
+        self.scope.context = context
+        self.scope.renew()
+        before = [charge for charge in self._charges if charge.is_open]
+        self._charges = [charge for charge in self._charges if not charge.is_open]
+        again, self._open = self._open, []
+        self.crashes = []
+        for _, subject in again:
+            subject.forget()
+        for rule, subject in again:
+            self._try(((rule.screen, rule.parameters, rule),), subject)
+        for charge in self._charges:
+            # A finding that stays the same need not be placed again, which would mean to read the file again.
+            if charge.finding is None:
+                charge.finding = next((old.finding for old in before if _same(old, charge)), None)
+        findings = self.findings()
+        self.close()
+        return findings
+
+    def close(self) -> None:
+        """Ends it: what the rules worked out holds on to the object and is held by it, which only a collector would free."""
+        self.scope.renew()
+
+    def _crashed(self, rule: BoundRule, error: Exception) -> None:
+        self.crashes.append(Crash(rule, f"{type(error).__name__}: {error}"))
+
+
+def _same(old: _Charge, new: _Charge) -> bool:
+    """Whether two violations make the same finding, whatever the context says."""
+    if old.rule is not new.rule or old.subject is not new.subject or new.path is None or old.path != new.path:
+        return False
+    *_, related, fix, _ = new.violation
+    places = [place for place, _ in related] + [place for _, place, _ in (fix[2] if fix is not None else ())]
+    return all(place[0] in ("self", "pod", "object") for place in places) and bool(old.violation == new.violation)
+
+
+def _undecided(subject: Subject, because: list[Any]) -> bool:
+    """Whether a violation rests on what is not known, or, in a fragment, on what is not there."""
+    for value in because:
+        if value is None:
+            if subject.fragment:
+                return True
+        elif value is UNKNOWN or placeholder(value):
+            return True
+    return False
+
+
+def _spots(subject: Subject, path: Path | None, fact: Fact | None, there: Path) -> list[Any]:
+    """The place of a violation, and the same annotation, label or resource key anywhere in the same Pod template or object."""
+    if path is None:
+        return [(fact.identity if fact is not None else None, there)]
+    template = subject.view.name if subject.view is not None else ""
+    # Only such keys say what they are about: an index, or a field like `value`, is the same in unrelated lists.
+    return [path, (template, path[-1])] if path and type(path[-1]) is str and "/" in path[-1] else [path]
