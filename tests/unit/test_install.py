@@ -85,8 +85,8 @@ def test_own_rules_travel_with_the_configuration(tmp_path: Path) -> None:
     config, own = tmp_path / ".gpuvet.yaml", tmp_path / "own.yaml"
     config.write_text("ruleFiles: [own.yaml]\n")
     own.write_text(
-        "family: XX\ntitle: Ours\nrules:\n  - id: XX001\n    name: no-such-key\n    severity: error\n    consequence: advice\n    on: object\n"
-        "    trigger: {kinds: [Thing.example.com], keys: [example.com/x]}\n"
+        "family: XX\ntitle: Ours\nrules:\n  - id: XX001\n    name: no-such-key\n    severity: error\n    consequence: advice\n"
+        "    on: object\n    trigger: {kinds: [Thing.example.com], keys: [example.com/x]}\n"
         "    forbidden: {that: \"has(object.metadata.labels['example.com/x'])\", at: object.metadata.labels}\n    why: For the test.\n"
     )
     (config_map,) = (value for value in manifests(Plan(config=str(config))) if value["kind"] == "ConfigMap")

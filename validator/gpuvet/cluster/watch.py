@@ -113,6 +113,20 @@ class ClusterContext:
         with self._lock:
             return list(self._objects[kind].values())
 
+    @property
+    def remembered(self) -> dict[str, Any]:
+        """A new one each time: what rules worked out from all objects of a kind holds only until one of them changes."""
+        return {}
+
+    @remembered.setter
+    def remembered(self, value: dict[str, Any]) -> None:
+        """Nothing is kept."""
+
+    def find_named(self, kind: str, name: str) -> list[Fact]:
+        """Those of a kind that have this name, in any namespace."""
+        found = self.find_all(kind)
+        return [] if isinstance(found, Unknown) else [fact for fact in found if fact.name == name]
+
     def _run(self, watched: Watched) -> None:
         while not self._stop.is_set():
             try:
