@@ -68,7 +68,7 @@ def many_rules(state: RuleState, count: int) -> RuleState:
     while len(rules) < count:
         rule = origin[len(rules) % len(origin)]
         info = rule.info._replace(id=f"XX{len(rules)}", keys=(f"example-{len(rules)}.com/key",), supersedes=())
-        rules.append(BoundRule(info, rule.severity, rule.parameters, rule.function))
+        rules.append(BoundRule(info, rule.severity, rule.parameters))
     return state._replace(judge=Judge(RuleSet(rules, state.judge.rules.usage_key)))
 
 
@@ -117,7 +117,7 @@ def client() -> None:
 
 def main() -> None:
     state = load_state(None, EmptyContext())
-    seconds = 1.0 if QUICK else 5.0
+    seconds = 1.0 if QUICK else 2.5
     print("| In the handler, one thread | reviews/s | us |\n|---|---|---|")
     for name, data in REVIEWS.items():
         best, _ = rate(data, state, seconds)
@@ -125,9 +125,9 @@ def main() -> None:
     data = REVIEWS["4 KB Deployment, qGPU, allowed"]
     many = many_rules(state, 10_000)
     gc.freeze()
-    pairs = [(rate(data, state, seconds / 5)[0], rate(data, many, seconds / 5)[0]) for _ in range(5)]
+    pairs = [(rate(data, state, seconds / 5)[0], rate(data, many, seconds / 5)[0]) for _ in range(8)]
     few, more = max(pair[0] for pair in pairs), max(pair[1] for pair in pairs)
-    print(f"| the first with 10,000 rules loaded | {more:,.0f} | {1e6 / more:.1f} ({few / more * 100 - 100:+.0f} %) |")
+    print(f"| the first with 10,000 rules loaded | {more:,.0f} | {1e6 / more:.1f} (the same without them, in turns: {few:,.0f}) |")
     count = 50_000 if QUICK else 1_000_000
     for _ in range(2000):
         review(data, state)
