@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'dcf40784'
+SOURCE_DIGEST = '33b19f56'
 
 RULES = (
     RuleInfo(
@@ -563,7 +563,7 @@ RULES = (
         consequence='silently-ignored',
         kind='forbidden',
         on='container',
-        sees='object',
+        sees='text',
         keys=('koordinator.sh/*', 'metax-tech.com/*', 'tke.cloud.tencent.com/*', 'tencent.com/*', 'nvidia.com/*', 'elasticgpu.com/*', 'elasticgpu.io/*', 'huawei.com/*', 'cambricon.com/*', 'amd.com/*', 'dcu.com/*', 'aliyun.com/*', 'volcano.sh/*'),
         kinds=(),
         names=(),
@@ -575,7 +575,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'not printed yet', 'rego': True},
+        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_kubernetes:K8S010',
         needs=(),
         reads='resources',
