@@ -117,7 +117,7 @@ def _configuration(subject: Subject, view: Template, pod: dict[str, Any]) -> Con
     if not managed and not containers:
         return None
     fields: dict[str, Setting] = {}
-    for name in subject.resolver().fields() if managed else ():
+    for name in subject.resolver(full=True).fields() if managed else ():
         resolved = subject.resolved(name)
         if resolved is not None:
             fields[name] = _setting(subject, resolved)
