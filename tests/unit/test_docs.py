@@ -254,16 +254,22 @@ def test_files_that_are_named_exist(page: Path) -> None:
 
 
 def options() -> set[str]:
-    """Every option of every command."""
+    """Every option of every command and of its actions, and kubectl's own that the pages speak of."""
     from importlib import import_module
 
-    found = {"--version", "--help"}
-    for name in ("check", "effective", "rules", "explain", "generate"):
-        parser = argparse.ArgumentParser()
-        import_module(f"gpuvet.cli.{name}").register(parser.add_subparsers())
-        for action in parser._actions:
-            for command in (getattr(action, "choices", None) or {}).values():
-                found |= set(command._option_string_actions)
+    from gpuvet.cli.main import COMMANDS
+
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers()
+    for name in COMMANDS:
+        import_module(f"gpuvet.cli.{name}").register(commands)
+    found = {"--version", "--help", "--server-side"}
+    todo = [parser]
+    while todo:
+        for action in todo.pop()._actions:
+            found |= set(action.option_strings)
+            if isinstance(action.choices, dict):
+                todo += action.choices.values()
     return found
 
 
