@@ -258,12 +258,16 @@ def options() -> set[str]:
     from importlib import import_module
 
     found = {"--version", "--help"}
-    for name in ("check", "effective", "rules", "explain", "generate"):
+    for name in ("check", "effective", "rules", "explain", "generate", "webhook"):
         parser = argparse.ArgumentParser()
         import_module(f"gpuvet.cli.{name}").register(parser.add_subparsers())
-        for action in parser._actions:
-            for command in (getattr(action, "choices", None) or {}).values():
-                found |= set(command._option_string_actions)
+        parsers = [parser]
+        while parsers:
+            each = parsers.pop()
+            found |= set(each._option_string_actions)
+            for action in each._actions:
+                if isinstance(action, argparse._SubParsersAction):
+                    parsers += action.choices.values()
     return found
 
 
