@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gpuvet.engine.domains import Domains
-from gpuvet.engine.ruleset import BoundRule, trigger_tokens
+from gpuvet.engine.ruleset import BoundRule, triggers_of
 from gpuvet.manifests.workload_table import Made, Row, Slot
 
 _EACH = "[*]"
@@ -39,7 +39,7 @@ def triggers(
     wanted, about = frozenset(kinds), frozenset(subjects)
     for rule in rules:
         if rule.info.on in about and (not rule.kinds or rule.kinds & wanted):
-            for sort, token in trigger_tokens(rule.info, usage_key):
+            for sort, token in triggers_of(rule.info, usage_key):
                 if sort != "kind" or token in wanted:
                     found[sort].add(token)
     spelt = found["domain"] | {domains.renamed.get(domain, domain) for domain in found["domain"]}
