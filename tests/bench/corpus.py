@@ -26,6 +26,14 @@ class Shape(NamedTuple):
     seed: int = 7
 
 
+CONFIG = """\
+# What a company tells gpuvet of its clusters.
+platform: {tensorFusion: 2.17.1, kubernetes: 1.31.2}
+usageKey: maip.mxsf.io/node.usage
+productTaints: [nvidia.com/gpu.product]
+"""
+
+
 def write_dense(folder: Path, shape: Shape) -> int:
     """Writes the files; returns the number of documents."""
     return _write(folder, shape, lambda number, dice: _dense_file(number, shape, dice))
@@ -38,6 +46,8 @@ def write_mixed(folder: Path, shape: Shape) -> int:
 
 def _write(folder: Path, shape: Shape, make: Callable[[int, random.Random], list[str]]) -> int:
     documents = 0
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ".gpuvet.yaml").write_text(CONFIG, "utf-8")
     for number in range(shape.files):
         listed = make(number, random.Random(shape.seed * 1_000_003 + number))
         documents += len(listed)
@@ -69,7 +79,7 @@ def _dense_file(number: int, shape: Shape, dice: random.Random) -> list[str]:
     listed = [make(name(place), dice, wrong()) for place, make in enumerate(makers)]
     if number % 8 == 3:
         own = name(0)
-        listed[:2] = [_tf_deployment(own, dice, wrong(), profile=own), _profile(own, dice, wrong())]
+        listed[:2] = [_tf_deployment(own, dice, wrong(), profile=own), _profile(own, dice, wrong(), NAMESPACES[0])]
     return listed
 
 
@@ -163,13 +173,13 @@ def _resources(limits: dict[str, str], requests: dict[str, str] | None = None) -
     return "resources:\n  limits:\n" + lines(plain | limits) + "  requests:\n" + lines(plain | (limits if requests is None else requests))
 
 
-def _workload(kind: str, name: str, dice: random.Random, annotations: str, labels: str, spec: str) -> str:
+def _workload(kind: str, name: str, dice: random.Random, annotations: str, labels: str, spec: str, namespace: str = "") -> str:
     service = f"  serviceName: {name}\n" if kind == "StatefulSet" else ""
     metadata = f"      labels:\n        app: {name}\n{_block(labels, 8) if labels else ''}"
     if annotations:
         metadata += "      annotations:\n" + _block(annotations, 8)
     return (
-        _head("apps/v1", kind, name, dice)
+        _head("apps/v1", kind, name, dice, namespace)
         + f"spec:\n  replicas: {dice.randrange(1, 9)}\n{service}  selector:\n    matchLabels:\n      app: {name}\n  template:\n    metadata:\n"
         + metadata
         + "    spec:\n"
@@ -195,11 +205,10 @@ def _tf_annotations(dice: random.Random, wrong: bool, profile: str = "") -> str:
     way = dice.random()
     if way < 0.5:
         entries["gpupool"] = f"pool-{dice.randrange(12)}"
-    if way < 0.35 or profile:
+    if profile:
         # What the profile gives is not repeated.
-        entries = {key: entries[key] for key in ("inject-container", "qos", "gpu-count", "is-local-gpu")}
-        entries["workload-profile"] = profile or f"shared-{dice.randrange(200)}"
-    if way > 0.8:
+        entries = {key: entries[key] for key in ("inject-container", "is-local-gpu")} | {"workload-profile": profile}
+    elif way > 0.8:
         entries["gpu-model"] = dice.choice(MODELS)
     if wrong:
         entries |= dice.choice(
@@ -218,12 +227,21 @@ def _tf_spec(dice: random.Random) -> str:
     return "containers:\n" + _block(_container("main", "registry.example.com/ml/pytorch:2.6.0", _resources({}), dice), 2) + _VOLUMES
 
 
+def _shared(dice: random.Random) -> tuple[str, str]:
+    """A profile of another file, for one Pod in three, and its namespace."""
+    number = dice.randrange(600)
+    return (f"shared-{number}", NAMESPACES[number % len(NAMESPACES)]) if number < 200 else ("", dice.choice(NAMESPACES))
+
+
 def _tf_deployment(name: str, dice: random.Random, wrong: bool, profile: str = "") -> str:
-    return _workload("Deployment", name, dice, _tf_annotations(dice, wrong, profile), 'tensor-fusion.ai/enabled: "true"', _tf_spec(dice))
+    profile, namespace = (profile, NAMESPACES[0]) if profile else _shared(dice)
+    return _workload("Deployment", name, dice, _tf_annotations(dice, wrong, profile), 'tensor-fusion.ai/enabled: "true"', _tf_spec(dice), namespace)
 
 
 def _tf_pod(name: str, dice: random.Random, wrong: bool) -> str:
-    head = _head("v1", "Pod", name, dice) + '    tensor-fusion.ai/enabled: "true"\n  annotations:\n' + _block(_tf_annotations(dice, wrong), 4)
+    profile, namespace = _shared(dice)
+    head = _head("v1", "Pod", name, dice, namespace) + '    tensor-fusion.ai/enabled: "true"\n  annotations:\n'
+    head += _block(_tf_annotations(dice, wrong, profile), 4)
     return head + "spec:\n" + _block(_tf_spec(dice), 2)
 
 
@@ -234,7 +252,6 @@ def _profile(name: str, dice: random.Random, wrong: bool, namespace: str = "") -
     return out + _block(
         f"""
 spec:
-  poolName: pool-{dice.randrange(12)}
   qos: {dice.choice(("low", "medium", "high"))}
   isLocalGPU: true
   gpuCount: 1
@@ -242,7 +259,7 @@ spec:
   resources:
     requests:
       tflops: "{tflops}"
-      vram: {dice.randrange(1, 8)}Gi
+      vram: 16Gi
     limits:
       tflops: "{limit}"
       vram: 16Gi
