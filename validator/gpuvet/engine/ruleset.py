@@ -145,10 +145,9 @@ class RuleSet:
                     found[rule.info.id] = rule
         return Selected(sorted(found.values(), key=lambda rule: self._order[rule.info.id])) if found else _NOTHING
 
-    @property
-    def sought(self) -> frozenset[str]:
-        """The kinds of objects that rules look up, or their names where only those matter."""
-        return frozenset(find.rpartition("/")[2].partition(".")[0] for find in self.finds)
+    def sought(self) -> Needles:
+        """What a file must hold to hold objects that rules look up."""
+        return sought(self.finds)
 
     def needles(self) -> Needles:
         """What a file must hold for any rule to speak about it, or to look something up in it."""
@@ -160,7 +159,17 @@ class RuleSet:
                     words.add(self.domains.author(token))
                 elif sort == "domain":
                     words.add(self.domains.renamed.get(token, token))
-        return Needles(words | set(self.sought))
+        return Needles(*_with_objects(words, self.finds))
+
+
+def sought(finds: Iterable[str]) -> Needles:
+    """What a file must hold to hold objects of these kinds, or `Kind/name`."""
+    return Needles(*_with_objects(set(), finds))
+
+
+def _with_objects(words: set[str], finds: Iterable[str]) -> tuple[set[str], list[tuple[str, str]]]:
+    pairs = [find.partition("/") for find in finds]
+    return words | {kind.partition(".")[0] for kind, _, name in pairs if not name}, [(kind, name) for kind, _, name in pairs if name]
 
 
 class _Spoken(dict[str, bool]):
