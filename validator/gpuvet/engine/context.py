@@ -62,7 +62,7 @@ def reread(file: str, index: int) -> Document | None:
 class Context(Protocol):
     """Answers questions about other objects."""
 
-    remembered: dict[str, Any]
+    remembered: dict[Any, Any]
     """What rules worked out from all objects of a kind, by a key of theirs."""
 
     @property
@@ -87,7 +87,7 @@ class EmptyContext:
 
     def __init__(self, default_namespace: str | None = None) -> None:
         self.default_namespace = default_namespace
-        self.remembered: dict[str, Any] = {}
+        self.remembered: dict[Any, Any] = {}
 
     def is_complete(self, kind: str) -> bool:
         return False
@@ -110,7 +110,7 @@ class FactContext:
         self._by_kind: dict[str, list[Fact]] = {}
         self._complete = complete
         self._default = default_namespace
-        self.remembered: dict[str, Any] = {}
+        self.remembered: dict[Any, Any] = {}
         for fact in facts:
             self._by_name.setdefault((fact.kind, fact.name), []).append(fact)
             self._by_kind.setdefault(fact.kind, []).append(fact)

@@ -127,8 +127,7 @@ def _apply_to_pod(rules: RuleSet, hearing: Hearing, view: Template) -> None:
                     keys |= shown
     selected = rules.select("pod", kind, keys, (), image_names(spec) if rules.by_image else ())
     if selected:
-        placement = (spec.get("affinity"), spec.get("nodeSelector"), spec.get("tolerations"))
-        hearing.run(selected, Subject(scope, pod, view.spec_path, pod, view), placement)
+        hearing.run(selected, Subject(scope, pod, view.spec_path, pod, view))
     if view.metadata:
         selected = rules.select("metadata", kind, meta_keys)
         if selected:
@@ -136,4 +135,4 @@ def _apply_to_pod(rules: RuleSet, hearing: Hearing, view: Template) -> None:
     for path, container, shown in resources:
         selected = rules.select("container", kind, shown)
         if selected:
-            hearing.run(selected, Subject(scope, container, view.locate(path), pod, view), container.get("resources"))
+            hearing.run(selected, Subject(scope, container, view.locate(path), pod, view))

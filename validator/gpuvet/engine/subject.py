@@ -10,7 +10,7 @@ from gpuvet.manifests.document import Document
 from gpuvet.manifests.workloads import Template
 from gpuvet.resolve.fields import Inputs, Known, Resolved, Resolver, resolver
 from gpuvet.values.path import Path
-from gpuvet.values.total import UNKNOWN, Place, Unknown, get, placeholder, pod_sum
+from gpuvet.values.total import UNKNOWN, Place, Unknown, get, items, placeholder, pod_sum
 
 
 class _AnyMap(dict[str, Any]):
@@ -132,6 +132,21 @@ class Subject:
         resolved = self.resolved(field)
         return None if resolved is None else resolved.source
 
+    def part(self, name: str) -> Any:
+        """A part of the subject that some rules look at alone: all that they may see of it."""
+        spec = self.spec
+        match name:
+            case "resources":
+                return self.value.get("resources")
+            case "placement":
+                return spec.get("affinity"), spec.get("nodeSelector"), spec.get("tolerations")
+        resources = [
+            (each.get("resources"), each.get("restartPolicy")) if type(each) is dict else each
+            for part in ("initContainers", "containers")
+            for each in (part, *items(spec.get(part)))
+        ]
+        return resources, spec.get("overhead"), spec.get("resources"), spec.get("schedulerName"), self.view and self.view.scheduler
+
     def find(self, kind: str, name: Any, namespace: Any = None) -> Any:
         """The value of another object, None when known absent, UNKNOWN when not known. Without a namespace: the subject's own."""
         if type(name) is not str:
@@ -151,8 +166,13 @@ class Subject:
     def find_all(self, kind: str, name: str = "") -> list[Any] | Unknown:
         """The values of all known objects of a kind, or those of one name."""
         self.scope.asked.add(kind)
-        answer = self.scope.context.find_all(kind)
-        return answer if isinstance(answer, Unknown) else [fact.value for fact in answer if not name or fact.name == name]
+        context = self.scope.context
+        found = context.remembered.get((kind, name))
+        if found is None:
+            answer = context.find_all(kind)
+            found = answer if isinstance(answer, Unknown) else [fact.value for fact in answer if not name or fact.name == name]
+            context.remembered[kind, name] = found
+        return found
 
     def find_named(self, kind: str, name: Any) -> list[Any]:
         """The values of the known objects of a kind and name, in any namespace; none when the run cannot tell."""

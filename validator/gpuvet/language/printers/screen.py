@@ -282,7 +282,7 @@ class _Screen(Printer):
 
 
 _BOOLEAN = (
-    *(ir.Constant, ir.Amount, ir.Root, ir.Name, ir.KeyOf, ir.Param, ir.Fact, ir.Effective, ir.Source),
+    *(ir.Constant, ir.Amount, ir.Root, ir.Name, ir.KeyOf, ir.Param, ir.Fact, ir.Effective, ir.Source, ir.FindAll),
     *(ir.Present, ir.IsType, ir.Equal, ir.Member, ir.Not, ir.And, ir.Or),
 )
 """What is not worth a name."""
