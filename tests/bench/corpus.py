@@ -41,7 +41,9 @@ def write_dense(folder: Path, shape: Shape) -> int:
 
 def write_mixed(folder: Path, shape: Shape) -> int:
     """Writes the files; returns the number of documents."""
-    return _write(folder, shape, lambda number, dice: _dense_file(number, shape, dice) if number % 10 == 3 else _plain_file(number, shape, dice))
+    return _write(
+        folder, shape, lambda number, dice: _dense_file(number, shape, dice) if number % 10 == 3 else _plain_file(number, shape, dice)
+    )
 
 
 def _write(folder: Path, shape: Shape, make: Callable[[int, random.Random], list[str]]) -> int:
@@ -150,7 +152,10 @@ def _container(name: str, image: str, resources: str, dice: random.Random, env: 
       protocol: TCP
 """
     out += _block(_env(dice, env), 2) + _block(_PROBES, 2) + _block(resources, 2)
-    return out + "  volumeMounts:\n    - name: models\n      mountPath: /models\n      readOnly: true\n    - name: scratch\n      mountPath: /tmp\n"
+    return (
+        out
+        + "  volumeMounts:\n    - name: models\n      mountPath: /models\n      readOnly: true\n    - name: scratch\n      mountPath: /tmp\n"
+    )
 
 
 _VOLUMES = """\
@@ -235,7 +240,9 @@ def _shared(dice: random.Random) -> tuple[str, str]:
 
 def _tf_deployment(name: str, dice: random.Random, wrong: bool, profile: str = "") -> str:
     profile, namespace = (profile, NAMESPACES[0]) if profile else _shared(dice)
-    return _workload("Deployment", name, dice, _tf_annotations(dice, wrong, profile), 'tensor-fusion.ai/enabled: "true"', _tf_spec(dice), namespace)
+    return _workload(
+        "Deployment", name, dice, _tf_annotations(dice, wrong, profile), 'tensor-fusion.ai/enabled: "true"', _tf_spec(dice), namespace
+    )
 
 
 def _tf_pod(name: str, dice: random.Random, wrong: bool) -> str:
@@ -466,7 +473,8 @@ def _qgpu_workload(kind: str) -> Callable[[str, random.Random, bool], str]:
 
 def _placement(usage: str) -> str:
     tolerations = "".join(
-        f"  - key: maip.mxsf.io/node.usage\n    operator: Equal\n    value: {value}\n    effect: NoSchedule\n" for value in (usage, "hybrid")
+        f"  - key: maip.mxsf.io/node.usage\n    operator: Equal\n    value: {value}\n    effect: NoSchedule\n"
+        for value in (usage, "hybrid")
     )
     return f"""\
 affinity:
@@ -585,6 +593,12 @@ def _settings(name: str, dice: random.Random) -> str:
 def _role(name: str, dice: random.Random) -> str:
     rules = "".join(
         f'  - apiGroups: ["{group}"]\n    resources: ["{kind}"]\n    verbs: ["get", "list", "watch"]\n'
-        for group, kind in (("", "pods"), ("", "configmaps"), ("apps", "deployments"), ("batch", "jobs"), ("networking.k8s.io", "ingresses"))
+        for group, kind in (
+            ("", "pods"),
+            ("", "configmaps"),
+            ("apps", "deployments"),
+            ("batch", "jobs"),
+            ("networking.k8s.io", "ingresses"),
+        )
     )
     return _head("rbac.authorization.k8s.io/v1", "Role", name, dice) + "rules:\n" + rules * 3
