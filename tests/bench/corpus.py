@@ -116,7 +116,7 @@ def _env(dice: random.Random, many: int) -> str:
     out = "env:\n"
     for number in range(many):
         if number % 4 == 3:
-            out += f"  - name: SECRET_{number}\n    valueFrom:\n      secretKeyRef:\n        name: credentials-{dice.randrange(50)}\n        key: token\n"
+            out += f"  - name: SECRET_{number}\n    valueFrom:\n      secretKeyRef:\n        name: credentials-{dice.randrange(50)}\n        key: token\n"  # noqa: E501
         else:
             out += f'  - name: OPTION_{number}\n    value: "{dice.randrange(100_000)}"\n'
     return out
@@ -154,7 +154,7 @@ def _container(name: str, image: str, resources: str, dice: random.Random, env: 
     out += _block(_env(dice, env), 2) + _block(_PROBES, 2) + _block(resources, 2)
     return (
         out
-        + "  volumeMounts:\n    - name: models\n      mountPath: /models\n      readOnly: true\n    - name: scratch\n      mountPath: /tmp\n"
+        + "  volumeMounts:\n    - name: models\n      mountPath: /models\n      readOnly: true\n    - name: scratch\n      mountPath: /tmp\n"  # noqa: E501
     )
 
 
@@ -185,7 +185,7 @@ def _workload(kind: str, name: str, dice: random.Random, annotations: str, label
         metadata += "      annotations:\n" + _block(annotations, 8)
     return (
         _head("apps/v1", kind, name, dice, namespace)
-        + f"spec:\n  replicas: {dice.randrange(1, 9)}\n{service}  selector:\n    matchLabels:\n      app: {name}\n  template:\n    metadata:\n"
+        + f"spec:\n  replicas: {dice.randrange(1, 9)}\n{service}  selector:\n    matchLabels:\n      app: {name}\n  template:\n    metadata:\n"  # noqa: E501
         + metadata
         + "    spec:\n"
         + _block(spec, 6)
