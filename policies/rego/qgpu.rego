@@ -115,7 +115,7 @@ found contains lib.finding(s, "QG009", here, words) if {
 	lib.below(0, qgpu_core_number)
 	lib.below(qgpu_core_number, 100)
 	qgpu_memory := lib.get(limits, ["tke.cloud.tencent.com/qgpu-memory"])
-	lib.either(qgpu_memory, lib.get(requests, ["tke.cloud.tencent.com/qgpu-memory"])) == null
+	lib.same(lib.either(qgpu_memory, lib.get(requests, ["tke.cloud.tencent.com/qgpu-memory"])), null)
 	not lib.undecided(s, lib.join([[lib.get(s.pod, ["metadata", "annotations", "tke.cloud.tencent.com/app-class"]), limits, null], lib.join([lib.pick(has_qgpu_core, [qgpu_core_], [qgpu_core_, qgpu_core]), lib.pick(qgpu_memory != null, [qgpu_memory], [qgpu_memory, lib.get(requests, ["tke.cloud.tencent.com/qgpu-memory"])])])]))
 	here := lib.pick(has_qgpu_core, ["self", "resources", "limits", "tke.cloud.tencent.com/qgpu-core"], ["self", "resources", "requests", "tke.cloud.tencent.com/qgpu-core"])
 	words := concat("", ["qgpu-core ", lib.text(qgpu_core__), " asks for a slice of a card, and qgpu-memory is missing"])
@@ -133,14 +133,14 @@ found contains lib.finding(s, "QG010", here, words) if {
 	[true | some a_key, a in lib.items(limits); lib.matches(a_key, "^(?:(.*/)?(.*[^a-z])?qgpu[^a-z].*)$"); lib.member(a_key, ["tke.cloud.tencent.com/qgpu-core", "tke.cloud.tencent.com/qgpu-memory", "tke.cloud.tencent.com/qgpu-core-greedy"]) == false] == []
 	requests := lib.get(resources, ["requests"])
 	qgpu_core_greedy := lib.get(limits, ["tke.cloud.tencent.com/qgpu-core-greedy"])
-	lib.either(qgpu_core_greedy, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core-greedy"])) == null
+	lib.same(lib.either(qgpu_core_greedy, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core-greedy"])), null)
 	qgpu_memory := lib.get(requests, ["tke.cloud.tencent.com/qgpu-memory"])
 	qgpu_memory_ := lib.get(limits, ["tke.cloud.tencent.com/qgpu-memory"])
 	has_qgpu_memory := qgpu_memory_ != null
 	qgpu_memory__ := lib.either(qgpu_memory_, qgpu_memory)
 	lib.below(0, lib.quantity(qgpu_memory__))
 	qgpu_core := lib.get(limits, ["tke.cloud.tencent.com/qgpu-core"])
-	lib.either(qgpu_core, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core"])) == null
+	lib.same(lib.either(qgpu_core, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core"])), null)
 	not lib.undecided(s, lib.join([lib.join([[lib.get(s.pod, ["metadata", "annotations", "tke.cloud.tencent.com/app-class"])], [limits, null], lib.pick(qgpu_core_greedy != null, [qgpu_core_greedy], [qgpu_core_greedy, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core-greedy"])])]), lib.join([lib.pick(has_qgpu_memory, [qgpu_memory_], [qgpu_memory_, qgpu_memory]), lib.pick(qgpu_core != null, [qgpu_core], [qgpu_core, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core"])])])]))
 	here := lib.pick(has_qgpu_memory, ["self", "resources", "limits", "tke.cloud.tencent.com/qgpu-memory"], ["self", "resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])
 	words := "qgpu-memory is given and qgpu-core is missing"
@@ -153,7 +153,7 @@ found contains lib.finding(s, "QG011", here, words) if {
 	some s in lib.container_subjects
 	"tke.cloud.tencent.com/qgpu-memory" in s.tokens
 	lib.get(s.pod, ["metadata", "annotations", "tke.cloud.tencent.com/app-class"]) == null
-	in_bytes_1dffe679(s) == false
+	lib.no(in_bytes_1dffe679(s))
 	resources := lib.get(s.value, ["resources"])
 	requests := lib.get(resources, ["requests"])
 	limits := lib.get(resources, ["limits"])
@@ -553,12 +553,12 @@ found contains lib.finding(s, "QG041", here, words) if {
 	qgpu_core := lib.get(limits, ["tke.cloud.tencent.com/qgpu-core"])
 	qgpu_memory_ := lib.either(qgpu_memory, lib.get(requests, ["tke.cloud.tencent.com/qgpu-memory"]))
 	qgpu_core_ := lib.either(qgpu_core, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core"]))
-	has_qgpu_core := qgpu_core_ != null
+	has_qgpu_core := lib.differ(qgpu_core_, null)
 	qgpu_memory__ := lib.either(qgpu_memory_, lib.either(qgpu_core_greedy, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core-greedy"])))
 	qgpu_core__ := lib.either(qgpu_core_, qgpu_memory__)
 	lib.below(0, lib.quantity(qgpu_core__))
-	not lib.undecided(s, lib.pick(has_qgpu_core, lib.pick(qgpu_core != null, [qgpu_core], [qgpu_core, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core"])]), lib.join([lib.pick(qgpu_core != null, [qgpu_core], [qgpu_core, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core"])]), lib.pick(qgpu_memory_ != null, lib.pick(qgpu_memory != null, [qgpu_memory], [qgpu_memory, lib.get(requests, ["tke.cloud.tencent.com/qgpu-memory"])]), lib.join([lib.pick(qgpu_memory != null, [qgpu_memory], [qgpu_memory, lib.get(requests, ["tke.cloud.tencent.com/qgpu-memory"])]), lib.pick(qgpu_core_greedy != null, [qgpu_core_greedy], [qgpu_core_greedy, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core-greedy"])])]))])))
-	here := lib.pick(has_qgpu_core, lib.pick(qgpu_core != null, ["pod", "spec", "initContainers", c_key, "resources", "limits", "tke.cloud.tencent.com/qgpu-core"], ["pod", "spec", "initContainers", c_key, "resources", "requests", "tke.cloud.tencent.com/qgpu-core"]), lib.pick(qgpu_memory_ != null, lib.pick(qgpu_memory != null, ["pod", "spec", "initContainers", c_key, "resources", "limits", "tke.cloud.tencent.com/qgpu-memory"], ["pod", "spec", "initContainers", c_key, "resources", "requests", "tke.cloud.tencent.com/qgpu-memory"]), lib.pick(qgpu_core_greedy != null, ["pod", "spec", "initContainers", c_key, "resources", "limits", "tke.cloud.tencent.com/qgpu-core-greedy"], ["pod", "spec", "initContainers", c_key, "resources", "requests", "tke.cloud.tencent.com/qgpu-core-greedy"])))
+	not lib.undecided(s, lib.pick(has_qgpu_core, lib.pick(qgpu_core != null, [qgpu_core], [qgpu_core, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core"])]), lib.join([lib.pick(qgpu_core != null, [qgpu_core], [qgpu_core, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core"])]), lib.pick(lib.differ(qgpu_memory_, null), lib.pick(qgpu_memory != null, [qgpu_memory], [qgpu_memory, lib.get(requests, ["tke.cloud.tencent.com/qgpu-memory"])]), lib.join([lib.pick(qgpu_memory != null, [qgpu_memory], [qgpu_memory, lib.get(requests, ["tke.cloud.tencent.com/qgpu-memory"])]), lib.pick(qgpu_core_greedy != null, [qgpu_core_greedy], [qgpu_core_greedy, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core-greedy"])])]))])))
+	here := lib.pick(has_qgpu_core, lib.pick(qgpu_core != null, ["pod", "spec", "initContainers", c_key, "resources", "limits", "tke.cloud.tencent.com/qgpu-core"], ["pod", "spec", "initContainers", c_key, "resources", "requests", "tke.cloud.tencent.com/qgpu-core"]), lib.pick(lib.differ(qgpu_memory_, null), lib.pick(qgpu_memory != null, ["pod", "spec", "initContainers", c_key, "resources", "limits", "tke.cloud.tencent.com/qgpu-memory"], ["pod", "spec", "initContainers", c_key, "resources", "requests", "tke.cloud.tencent.com/qgpu-memory"]), lib.pick(qgpu_core_greedy != null, ["pod", "spec", "initContainers", c_key, "resources", "limits", "tke.cloud.tencent.com/qgpu-core-greedy"], ["pod", "spec", "initContainers", c_key, "resources", "requests", "tke.cloud.tencent.com/qgpu-core-greedy"])))
 	words := concat("", ["init container ", lib.text(lib.get(c, ["name"])), " asks for qGPU, and the qGPU scheduler gives cards to ordinary containers only"])
 }
 
@@ -615,7 +615,7 @@ rules["QG048"] := {"severity": "warning", "supersedes": []}
 found contains lib.finding(s, "QG048", here, words) if {
 	some s in lib.container_subjects
 	"tke.cloud.tencent.com/qgpu-memory" in s.tokens
-	in_bytes_1dffe679(s) == false
+	lib.no(in_bytes_1dffe679(s))
 	resources := lib.get(s.value, ["resources"])
 	requests := lib.get(resources, ["requests"])
 	limits := lib.get(resources, ["limits"])
@@ -665,14 +665,14 @@ found contains lib.finding(s, "QG107", here, words) if {
 	requests := lib.get(resources, ["requests"])
 	limits := lib.get(resources, ["limits"])
 	qgpu_core := lib.get(limits, ["tke.cloud.tencent.com/qgpu-core"])
-	lib.either(qgpu_core, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core"])) == null
+	lib.same(lib.either(qgpu_core, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core"])), null)
 	[true | some a_key, a in lib.items(limits); lib.matches(a_key, "^(?:(.*/)?(.*[^a-z])?qgpu[^a-z].*)$"); lib.member(a_key, ["tke.cloud.tencent.com/qgpu-core", "tke.cloud.tencent.com/qgpu-memory", "tke.cloud.tencent.com/qgpu-core-greedy"]) == false] == []
 	qgpu_memory := lib.get(limits, ["tke.cloud.tencent.com/qgpu-memory"])
 	qgpu_core_greedy := lib.get(limits, ["tke.cloud.tencent.com/qgpu-core-greedy"])
 	qgpu_memory_ := lib.either(qgpu_memory, lib.get(requests, ["tke.cloud.tencent.com/qgpu-memory"]))
 	qgpu_core_greedy_ := lib.either(qgpu_core_greedy, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core-greedy"]))
-	has_qgpu_core_greedy := qgpu_core_greedy_ != null
-	lib.differ(has_qgpu_core_greedy, qgpu_memory_ != null)
+	has_qgpu_core_greedy := lib.differ(qgpu_core_greedy_, null)
+	lib.differ(has_qgpu_core_greedy, lib.differ(qgpu_memory_, null))
 	not lib.undecided(s, lib.join([lib.join([[lib.get(s.pod, ["metadata", "annotations", "tke.cloud.tencent.com/app-class"])], lib.pick(qgpu_core != null, [qgpu_core], [qgpu_core, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core"])]), [limits, null]]), lib.join([lib.pick(qgpu_core_greedy != null, [qgpu_core_greedy], [qgpu_core_greedy, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core-greedy"])]), lib.pick(qgpu_memory != null, [qgpu_memory], [qgpu_memory, lib.get(requests, ["tke.cloud.tencent.com/qgpu-memory"])])])]))
 	here := lib.pick(has_qgpu_core_greedy, lib.pick(qgpu_core_greedy != null, ["self", "resources", "limits", "tke.cloud.tencent.com/qgpu-core-greedy"], ["self", "resources", "requests", "tke.cloud.tencent.com/qgpu-core-greedy"]), lib.pick(qgpu_memory != null, ["self", "resources", "limits", "tke.cloud.tencent.com/qgpu-memory"], ["self", "resources", "requests", "tke.cloud.tencent.com/qgpu-memory"]))
 	words := concat("", ["an offline Pod needs both qgpu-core-greedy and qgpu-memory, and ", lib.pick(has_qgpu_core_greedy, "qgpu-memory", "qgpu-core-greedy"), " is missing"])

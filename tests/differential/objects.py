@@ -16,27 +16,8 @@ from gpuvet.values.quantity import NANOS, format_quantity
 Path = tuple[Any, ...]
 
 ODD: tuple[Any, ...] = (
-    *(
-        "",
-        " ",
-        "0",
-        "1",
-        "-1",
-        "+1",
-        "007",
-        "1.5",
-        "0.0000000001",
-        "100",
-        "101",
-        "1e3",
-        "1E",
-        "1e400",
-        "-1e-400",
-        "Gi",
-        ".",
-        "4GiB",
-        "4 Gi",
-    ),
+    *("", " ", "0", "1", "-1", "+1", "007", "1.5", "0.0000000001", "100", "101", "1e3", "1E", "1e400", "-1e-400", "Gi", "."),
+    *("4GiB", "4 Gi"),
     *("9223372036854775807", "9223372036854775808", "-9223372036854775808", "18446744073709551616", "99999999999999999999999999"),
     *("true", "false", "True", "null", "٣", "ä€𝄞", "a\u0301", "x" * 300, "1.2.3", "v535.104.05", "470.161", "a,b,,c", "a b", "A", "-", "*"),
     *("{{ .Values.x }}", "${x}", "$(x)", "a\nb", "\t", "NoSchedule", "Exists", "nvidia.com/gpu", "tensor-fusion.ai/enabled"),
@@ -200,21 +181,19 @@ _OWNERS: tuple[tuple[str, str, Any], ...] = (
     (
         "serving.kserve.io/v1beta1",
         "InferenceService",
-        lambda pod: {
-            "predictor": {
-                **(pod.get("spec") or {}),
-                **(pod.get("metadata") or {}),
-                "model": {"resources": {"limits": {"nvidia.com/gpu": "2"}}},
-            }
-        },
+        lambda pod: {"predictor": {**(pod.get("spec") or {}), **(pod.get("metadata") or {}), "model": _limited("nvidia.com/gpu")}},
     ),
     (
         "trainer.kubeflow.org/v1alpha1",
         "TrainJob",
-        lambda pod: {"podSpecOverrides": [pod.get("spec")], "trainer": {"resourcesPerNode": {"limits": {"koordinator.sh/gpu": "50"}}}},
+        lambda pod: {"podSpecOverrides": [pod.get("spec")], "trainer": {"resourcesPerNode": _limited("koordinator.sh/gpu")["resources"]}},
     ),
     ("example.com/v1", "Unknown", lambda pod: {"template": pod}),
 )
+
+
+def _limited(key: str) -> dict[str, Any]:
+    return {"resources": {"limits": {key: "2"}}}
 
 
 def _argo(pod: dict[str, Any]) -> dict[str, Any]:

@@ -237,13 +237,22 @@ def _is_native(key: ir.Expr) -> ir.Expr:
     return _either(ir.Member(key, ir.Constant(tuple(TABLE["native"]))), *patterns)
 
 
-def _native_of(container: str) -> ir.Expr:
-    limits = ir.Get(ir.Get(ir.Name(container), ir.Constant("resources")), ir.Constant("limits"))
+def _native_in(container: ir.Expr) -> ir.Quantified:
+    limits = ir.Get(ir.Get(container, ir.Constant("resources")), ir.Constant("limits"))
     return ir.Quantified("filter", "amount", limits, _is_native(ir.KeyOf("amount")))
 
 
-_NATIVES = ir.Flatten(ir.Quantified("map", "container", _CONTAINERS, _native_of("container")))
-_NATIVE_PLACE = ir.Get(_NATIVES, ir.Constant(0))
+def _native_place() -> ir.Expr:
+    """The first native limit of the first container that has one."""
+    native = _native_in(ir.Name("container"))
+    having = ir.Quantified("filter", "container", _CONTAINERS, ir.Quantified("exists", native.var, native.of, native.body))
+    first = ir.Get(having, ir.Constant(0))
+    keys = ir.Quantified("map", "native", _native_in(first), ir.KeyOf("native"))
+    return ir.Get(ir.Get(ir.Get(first, ir.Constant("resources")), ir.Constant("limits")), ir.Get(keys, ir.Constant(0)))
+
+
+_NATIVES = ir.Flatten(ir.Quantified("map", "container", _CONTAINERS, _native_in(ir.Name("container"))))
+_NATIVE_PLACE = _native_place()
 
 
 def _dedicated(version: Version) -> Offer:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from gpuvet.language import ir
 from gpuvet.language.printers.python import _authored, _compared, _is_table, _loops, _parts, hoist
-from gpuvet.values.total import UNKNOWN
+from gpuvet.values.total import UNKNOWN, equal
 
 _TEXT = {
     "split": "parts_of",
@@ -218,6 +218,8 @@ class Printer:
         """Body lines that hold when the expression is true."""
         if expr in self.named:
             return [self.truth(expr)]
+        if (known := self.known(expr)) is not None:
+            return [] if known else ["false"]
         match expr:
             case ir.And(parts):
                 return [line for part in parts for line in self.statements(part)]
@@ -225,13 +227,13 @@ class Printer:
                 match of:
                     case ir.Equal(left, right) if of not in self.named:
                         return [self.compared(left, right, "!=")]
-                    case ir.Present(inner) if of not in self.named and not isinstance(inner, ir.Constant):
-                        return [f"{self.value(inner)} == null"] if self.plain(inner) else ["false"]
+                    case ir.Present(inner) if of not in self.named:
+                        return [self.compared(inner, ir.ABSENT, "==")]
                     case ir.Quantified(op="exists" | "all") if of not in self.named:
                         return [f"{self.hits(of)} {'==' if of.op == 'exists' else '!='} []"]
                 return [f"{self.truth(of)} == false"] if self.plain(of) else [f"lib.no({self.truth(of)})"]
-            case ir.Present(of) if not isinstance(of, ir.Constant):
-                return [f"{self.value(of)} != null"] if self.plain(of) else ["true"]
+            case ir.Present(of):
+                return [self.compared(of, ir.ABSENT, "!=")]
             case ir.Equal(left, right):
                 return [self.compared(left, right, "==")]
             case ir.Quantified(op="exists"):
@@ -271,14 +273,38 @@ class Printer:
 
     # ---- values ----
 
+    def known(self, expr: ir.Expr) -> bool | None:
+        """Whether a test of the bundle's own parameters holds: OPA refuses to compare texts with null."""
+        match expr:
+            case ir.Not(of):
+                known = self.known(of)
+                return None if known is None else not known
+            case ir.Present(of):
+                value = self.constant(of)
+                return None if value is _UNSETTLED else value is not None
+            case ir.Equal(left, right):
+                values = (self.constant(left), self.constant(right))
+                return None if _UNSETTLED in values else equal(*values)
+        return None
+
+    def constant(self, expr: ir.Expr) -> Any:
+        match expr:
+            case ir.Constant(value=value):
+                return value
+            case ir.Param(name):
+                return self.parameters[name]
+        return _UNSETTLED
+
     def truth(self, expr: ir.Expr) -> str:
         """A value that is true or false."""
         return self.value(expr) if _is_bool(expr) else f"lib.truth({self.value(expr)})"
 
     def plain(self, *exprs: ir.Expr) -> bool:
-        """Whether none of the values is written with an operator: `opa fmt` takes parentheses away."""
+        """Whether values can stand beside an operator: none is written with one itself, since `opa fmt` takes parentheses away, and
+        of none OPA may know the type, since it refuses to compare what never can be equal."""
         infix = ir.Present | ir.Equal | ir.Quantified
-        return not any(expr not in self.named and isinstance(expr, infix) and _is_bool(expr) for expr in exprs)
+        typed = ir.Effective | ir.Source | ir.Defined | ir.If
+        return not any(isinstance(expr, typed) or (expr not in self.named and isinstance(expr, infix) and _is_bool(expr)) for expr in exprs)
 
     def compared(self, left: ir.Expr, right: ir.Expr, op: str) -> str:
         if self.plain(left, right):
@@ -289,6 +315,8 @@ class Printer:
         """The value, which is never undefined."""
         if expr in self.named:
             return self.named[expr]
+        if (known := self.known(expr)) is not None:
+            return quoted(known)
         v = self.value
         match expr:
             case ir.Constant(value=value):
@@ -318,10 +346,8 @@ class Printer:
                 return quoted(self.parameters[name])
             case ir.Fact(name):
                 return f"data.gpuvet.tables.facts[{quoted(name)}]"
-            case ir.Present(ir.Constant(value=value)):
-                return quoted(value is not None)
             case ir.Present(of):
-                return f"{v(of)} != null" if self.plain(of) else "true"
+                return self.compared(of, ir.ABSENT, "!=")
             case ir.IsType(of, name):
                 return f"lib.is_type({v(of)}, {quoted(name)})"
             case ir.Equal(left, right):
@@ -577,6 +603,7 @@ class Printer:
         return f"lib.{show}({self.value(expr)})"
 
 
+_UNSETTLED = object()
 _SINGLE = re.compile(r"\[[^\[\]|]*(\[[^\[\]|]*\][^\[\]|]*)*\]")
 
 
