@@ -135,23 +135,6 @@ found contains lib.finding(s, "K8S009", here, words) if {
 	words := "limits of extended resources stand without requests, which is legal"
 }
 
-rules["K8S010"] := {"severity": "error", "supersedes": []}
-
-# K8S010: quantity-without-digits
-found contains lib.finding(s, "K8S010", here, words) if {
-	some s in lib.container_subjects
-	s.tokens & {"aliyun.com/*", "amd.com/*", "cambricon.com/*", "dcu.com/*", "elasticgpu.com/*", "elasticgpu.io/*", "huawei.com/*", "koordinator.sh/*", "metax-tech.com/*", "nvidia.com/*", "tencent.com/*", "tke.cloud.tencent.com/*", "volcano.sh/*"} != set()
-	resources := lib.get(s.value, ["resources"])
-	some [amount_at, amount] in lib.join([lib.located(["self", "resources", "limits"], lib.get(resources, ["limits"])), lib.located(["self", "resources", "requests"], lib.get(resources, ["requests"]))])
-	lib.matches(lib.last(amount_at), "^(?:(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+)$")
-	lib.is_type(amount, "text")
-	lib.quantity(amount) != null
-	lib.matches(amount, "^(?:[-+. ]*([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)? *)$")
-	not lib.undecided(s, [amount])
-	here := amount_at
-	words := concat("", [lib.text(lib.last(amount_at)), " is ", lib.text(amount), ", which has no digits and counts as 0"])
-}
-
 rules["K8S011"] := {"severity": "error", "supersedes": []}
 
 # K8S011: extended-resource-at-pod-level

@@ -11,8 +11,8 @@ rules["QG003"] := {"severity": "error", "supersedes": ["K8S005"]}
 found contains lib.finding(s, "QG003", here, words) if {
 	some s in lib.container_subjects
 	"tke.cloud.tencent.com/qgpu-memory" in s.tokens
-	in_bytes_825d050e(s)
-	not lib.undecided(s, in_bytes_825d050e_true_because(s))
+	in_bytes_1dffe679(s)
+	not lib.undecided(s, in_bytes_1dffe679_true_because(s))
 	here := lib.pick(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]) != null, ["self", "resources", "limits", "tke.cloud.tencent.com/qgpu-memory"], ["self", "resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])
 	words := concat("", ["qgpu-memory is ", lib.pick(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]) != null, lib.text(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"])), lib.text(lib.get(s.value, ["resources", "requests", "tke.cloud.tencent.com/qgpu-memory"]))), ", which asks for ", lib.text(lib.whole(lib.quantity(null))), " GiB: the unit is GiB already, a suffix multiplies it"])
 }
@@ -153,7 +153,7 @@ found contains lib.finding(s, "QG011", here, words) if {
 	some s in lib.container_subjects
 	"tke.cloud.tencent.com/qgpu-memory" in s.tokens
 	lib.get(s.pod, ["metadata", "annotations", "tke.cloud.tencent.com/app-class"]) == null
-	lib.no(in_bytes_825d050e(s))
+	lib.no(in_bytes_1dffe679(s))
 	resources := lib.get(s.value, ["resources"])
 	requests := lib.get(resources, ["requests"])
 	limits := lib.get(resources, ["limits"])
@@ -169,7 +169,7 @@ found contains lib.finding(s, "QG011", here, words) if {
 	has_qgpu_memory := qgpu_memory_ != null
 	qgpu_memory__ := lib.either(qgpu_memory_, qgpu_memory)
 	lib.below(0, lib.quantity(qgpu_memory__))
-	not lib.undecided(s, lib.join([lib.join([[lib.get(s.pod, ["metadata", "annotations", "tke.cloud.tencent.com/app-class"])], in_bytes_825d050e_false_because(s)]), lib.join([lib.pick(has_qgpu_core, [qgpu_core_], [qgpu_core_, qgpu_core]), lib.pick(has_qgpu_memory, [qgpu_memory_], [qgpu_memory_, qgpu_memory])])]))
+	not lib.undecided(s, lib.join([lib.join([[lib.get(s.pod, ["metadata", "annotations", "tke.cloud.tencent.com/app-class"])], in_bytes_1dffe679_false_because(s)]), lib.join([lib.pick(has_qgpu_core, [qgpu_core_], [qgpu_core_, qgpu_core]), lib.pick(has_qgpu_memory, [qgpu_memory_], [qgpu_memory_, qgpu_memory])])]))
 	here := lib.pick(has_qgpu_memory, ["self", "resources", "limits", "tke.cloud.tencent.com/qgpu-memory"], ["self", "resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])
 	words := concat("", ["qgpu-memory has no effect beside qgpu-core ", lib.text(qgpu_core__), ": whole cards come with all of their memory"])
 }
@@ -615,7 +615,7 @@ rules["QG048"] := {"severity": "warning", "supersedes": []}
 found contains lib.finding(s, "QG048", here, words) if {
 	some s in lib.container_subjects
 	"tke.cloud.tencent.com/qgpu-memory" in s.tokens
-	lib.no(in_bytes_825d050e(s))
+	lib.no(in_bytes_1dffe679(s))
 	resources := lib.get(s.value, ["resources"])
 	requests := lib.get(resources, ["requests"])
 	limits := lib.get(resources, ["limits"])
@@ -627,7 +627,7 @@ found contains lib.finding(s, "QG048", here, words) if {
 	has_qgpu_memory := qgpu_memory_ != null
 	qgpu_memory__ := lib.either(qgpu_memory_, qgpu_memory)
 	lib.below(lib.integer(largestMemory), lib.whole(lib.quantity(qgpu_memory__)))
-	not lib.undecided(s, lib.join([lib.join([in_bytes_825d050e_false_because(s), lib.pick(qgpu_core != null, [qgpu_core], [qgpu_core, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core"])])]), lib.join([lib.pick(has_qgpu_memory, [qgpu_memory_], [qgpu_memory_, qgpu_memory]), [largestMemory]])]))
+	not lib.undecided(s, lib.join([lib.join([in_bytes_1dffe679_false_because(s), lib.pick(qgpu_core != null, [qgpu_core], [qgpu_core, lib.get(requests, ["tke.cloud.tencent.com/qgpu-core"])])]), lib.join([lib.pick(has_qgpu_memory, [qgpu_memory_], [qgpu_memory_, qgpu_memory]), [largestMemory]])]))
 	here := lib.pick(has_qgpu_memory, ["self", "resources", "limits", "tke.cloud.tencent.com/qgpu-memory"], ["self", "resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])
 	words := concat("", ["qgpu-memory is ", lib.text(qgpu_memory__), " GiB, and a slice lies on one card: no supported card has more than ", lib.text(largestMemory)])
 }
@@ -865,11 +865,11 @@ found contains lib.finding(s, "QG138", here, words) if {
 	words := concat("", ["qgpu-scheduler runs as ", lib.text(replicas), " replicas, and 1 is documented"])
 }
 
-in_bytes_825d050e(s) := lib.some_true([lib.all_true([lib.matches(lib.either(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]), lib.get(s.value, ["resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])), "^(?: *[0-9.]+([KMGTP]i|[kMGTP]) *)$"), lib.below(0, lib.quantity(lib.either(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]), lib.get(s.value, ["resources", "requests", "tke.cloud.tencent.com/qgpu-memory"]))))]), lib.up_to(1048576, lib.whole(lib.quantity(lib.either(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]), lib.get(s.value, ["resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])))))])
+in_bytes_1dffe679(s) := lib.some_true([lib.all_true([lib.matches(lib.either(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]), lib.get(s.value, ["resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])), "^(?: *[0-9.]+([KMGTP]i|[MGTP]) *)$"), lib.below(0, lib.quantity(lib.either(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]), lib.get(s.value, ["resources", "requests", "tke.cloud.tencent.com/qgpu-memory"]))))]), lib.up_to(1000000, lib.whole(lib.quantity(lib.either(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]), lib.get(s.value, ["resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])))))])
 
-in_bytes_825d050e_true_because(s) := lib.pick(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]) != null, [lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"])], [lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]), lib.get(s.value, ["resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])])
+in_bytes_1dffe679_true_because(s) := lib.pick(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]) != null, [lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"])], [lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]), lib.get(s.value, ["resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])])
 
-in_bytes_825d050e_false_because(s) := lib.pick(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]) != null, [lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"])], [lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]), lib.get(s.value, ["resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])])
+in_bytes_1dffe679_false_because(s) := lib.pick(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]) != null, [lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"])], [lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]), lib.get(s.value, ["resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])])
 
 node_of_qgpu_eb4256c8(s) := lib.some_true([[true | some [v_at, _] in lib.join([lib.pick(lib.get(s.object, ["kind"]) == "Node", lib.located(["self", "metadata", "labels"], lib.get(s.value, ["metadata", "labels"])), lib.located(["self"], null)), lib.located(["self", "spec", "template", "spec", "metadata", "labels"], lib.get(s.value, ["spec", "template", "spec", "metadata", "labels"])), lib.located(["self", "spec", "template", "metadata", "labels"], lib.get(s.value, ["spec", "template", "metadata", "labels"]))]); lib.last(v_at) in ["tke.cloud.tencent.com/qgpu-schedule-policy", "qgpu-device-enable"]] != [], lib.member("tke.cloud.tencent.com/qgpu-core", lib.get(s.value, ["status", "capacity"])), lib.member("tke.cloud.tencent.com/qgpu-core", lib.get(s.value, ["status", "allocatable"]))])
 

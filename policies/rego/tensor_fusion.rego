@@ -17,14 +17,13 @@ found contains lib.finding(s, "TF002", here, words) if {
 	annotations := lib.get(metadata, ["annotations"])
 	lib.get(annotations, ["tensor-fusion.ai/enabled"]) == null
 	lib.get(s.object, ["spec", "template", "labels"]) == null
-	metadata_ := lib.get(s.object, ["metadata"])
-	lib.some_true([lib.get(metadata, ["ownerReferences"]) != null, lib.get(labels, ["tensor-fusion.ai/component"]) != null, lib.get(metadata_, ["uid"]) != null]) == false
+	lib.some_true([lib.get(metadata, ["ownerReferences"]) != null, lib.get(labels, ["tensor-fusion.ai/component"]) != null]) == false
 	kind := lib.get(s.template, ["kind"])
 	lib.holds(kind, "tensor-fusion.ai") == false
 	[true | some l_key, l in lib.items(labels); lib.matches(l_key, "^(?:tensor-fusion\\.ai/[Ee]na?b?l?e?d?)$")] == []
-	lib.some_true([kind == "Pod", lib.no(lib.get(metadata_, ["labels", "tensor-fusion.ai/enabled"]) != null)])
+	lib.some_true([kind == "Pod", lib.no(lib.get(s.object, ["metadata", "labels", "tensor-fusion.ai/enabled"]) != null)])
 	[true | some a_key, _ in lib.items(annotations); lib.starts(a_key, "tensor-fusion.ai/")] != []
-	not lib.undecided(s, lib.join([lib.join([[lib.get(labels, ["tensor-fusion.ai/enabled"])], [lib.get(annotations, ["tensor-fusion.ai/enabled"])], [lib.get(s.object, ["spec", "template", "labels"])], [lib.get(metadata, ["ownerReferences"]), lib.get(labels, ["tensor-fusion.ai/component"]), lib.get(metadata_, ["uid"])], [kind], [labels, null], lib.reason(s, [lib.pick(kind == "Pod", [kind], null), lib.pick(lib.no(lib.get(metadata_, ["labels", "tensor-fusion.ai/enabled"]) != null), [lib.get(metadata_, ["labels", "tensor-fusion.ai/enabled"])], null)])]), [annotations]]))
+	not lib.undecided(s, lib.join([lib.join([[lib.get(labels, ["tensor-fusion.ai/enabled"])], [lib.get(annotations, ["tensor-fusion.ai/enabled"])], [lib.get(s.object, ["spec", "template", "labels"])], [lib.get(metadata, ["ownerReferences"]), lib.get(labels, ["tensor-fusion.ai/component"])], [kind], [labels, null], lib.reason(s, [lib.pick(kind == "Pod", [kind], null), lib.pick(lib.no(lib.get(s.object, ["metadata", "labels", "tensor-fusion.ai/enabled"]) != null), [lib.get(s.object, ["metadata", "labels", "tensor-fusion.ai/enabled"])], null)])]), [annotations]]))
 	here := ["pod", "metadata", "labels"]
 	words := "the Pod template has TensorFusion annotations but no label tensor-fusion.ai/enabled, so none of them is read"
 }

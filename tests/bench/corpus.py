@@ -26,6 +26,14 @@ class Shape(NamedTuple):
     seed: int = 7
 
 
+CONFIG = """\
+# What a company tells gpuvet of its clusters.
+platform: {tensorFusion: 2.17.1, kubernetes: 1.31.2}
+usageKey: maip.mxsf.io/node.usage
+productTaints: [nvidia.com/gpu.product]
+"""
+
+
 def write_dense(folder: Path, shape: Shape) -> int:
     """Writes the files; returns the number of documents."""
     return _write(folder, shape, lambda number, dice: _dense_file(number, shape, dice))
@@ -33,11 +41,15 @@ def write_dense(folder: Path, shape: Shape) -> int:
 
 def write_mixed(folder: Path, shape: Shape) -> int:
     """Writes the files; returns the number of documents."""
-    return _write(folder, shape, lambda number, dice: _dense_file(number, shape, dice) if number % 10 == 3 else _plain_file(number, shape, dice))
+    return _write(
+        folder, shape, lambda number, dice: _dense_file(number, shape, dice) if number % 10 == 3 else _plain_file(number, shape, dice)
+    )
 
 
 def _write(folder: Path, shape: Shape, make: Callable[[int, random.Random], list[str]]) -> int:
     documents = 0
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ".gpuvet.yaml").write_text(CONFIG, "utf-8")
     for number in range(shape.files):
         listed = make(number, random.Random(shape.seed * 1_000_003 + number))
         documents += len(listed)
@@ -63,12 +75,13 @@ def _dense_file(number: int, shape: Shape, dice: random.Random) -> list[str]:
     if number % 100 == 1 and number < 300:
         return [_pool(f"pool-{number // 100 * shape.documents + place}", dice) for place in places]
     if number % 12 == 5:
-        return [dice.choice((_node, _node, _device, _device_config))(name(place), dice, wrong()) for place in places]
+        cluster = [dice.choice((_node, _node, _device))(name(place), dice, wrong()) for place in places]
+        return cluster if number > 40 else [_device_config(f"cluster-{number}", dice, wrong()), *cluster[1:]]
     makers = dice.choices([make for make, _ in _APPLICATIONS], weights=[weight for _, weight in _APPLICATIONS], k=shape.documents)
     listed = [make(name(place), dice, wrong()) for place, make in enumerate(makers)]
     if number % 8 == 3:
         own = name(0)
-        listed[:2] = [_tf_deployment(own, dice, wrong(), profile=own), _profile(own, dice, wrong())]
+        listed[:2] = [_tf_deployment(own, dice, wrong(), profile=own), _profile(own, dice, wrong(), NAMESPACES[0])]
     return listed
 
 
@@ -103,7 +116,7 @@ def _env(dice: random.Random, many: int) -> str:
     out = "env:\n"
     for number in range(many):
         if number % 4 == 3:
-            out += f"  - name: SECRET_{number}\n    valueFrom:\n      secretKeyRef:\n        name: credentials-{dice.randrange(50)}\n        key: token\n"
+            out += f"  - name: SECRET_{number}\n    valueFrom:\n      secretKeyRef:\n        name: credentials-{dice.randrange(50)}\n        key: token\n"  # noqa: E501
         else:
             out += f'  - name: OPTION_{number}\n    value: "{dice.randrange(100_000)}"\n'
     return out
@@ -139,7 +152,10 @@ def _container(name: str, image: str, resources: str, dice: random.Random, env: 
       protocol: TCP
 """
     out += _block(_env(dice, env), 2) + _block(_PROBES, 2) + _block(resources, 2)
-    return out + "  volumeMounts:\n    - name: models\n      mountPath: /models\n      readOnly: true\n    - name: scratch\n      mountPath: /tmp\n"
+    return (
+        out
+        + "  volumeMounts:\n    - name: models\n      mountPath: /models\n      readOnly: true\n    - name: scratch\n      mountPath: /tmp\n"  # noqa: E501
+    )
 
 
 _VOLUMES = """\
@@ -162,14 +178,14 @@ def _resources(limits: dict[str, str], requests: dict[str, str] | None = None) -
     return "resources:\n  limits:\n" + lines(plain | limits) + "  requests:\n" + lines(plain | (limits if requests is None else requests))
 
 
-def _workload(kind: str, name: str, dice: random.Random, annotations: str, labels: str, spec: str) -> str:
+def _workload(kind: str, name: str, dice: random.Random, annotations: str, labels: str, spec: str, namespace: str = "") -> str:
     service = f"  serviceName: {name}\n" if kind == "StatefulSet" else ""
     metadata = f"      labels:\n        app: {name}\n{_block(labels, 8) if labels else ''}"
     if annotations:
         metadata += "      annotations:\n" + _block(annotations, 8)
     return (
-        _head("apps/v1", kind, name, dice)
-        + f"spec:\n  replicas: {dice.randrange(1, 9)}\n{service}  selector:\n    matchLabels:\n      app: {name}\n  template:\n    metadata:\n"
+        _head("apps/v1", kind, name, dice, namespace)
+        + f"spec:\n  replicas: {dice.randrange(1, 9)}\n{service}  selector:\n    matchLabels:\n      app: {name}\n  template:\n    metadata:\n"  # noqa: E501
         + metadata
         + "    spec:\n"
         + _block(spec, 6)
@@ -194,11 +210,10 @@ def _tf_annotations(dice: random.Random, wrong: bool, profile: str = "") -> str:
     way = dice.random()
     if way < 0.5:
         entries["gpupool"] = f"pool-{dice.randrange(12)}"
-    if way < 0.35 or profile:
+    if profile:
         # What the profile gives is not repeated.
-        entries = {key: entries[key] for key in ("inject-container", "qos", "gpu-count", "is-local-gpu")}
-        entries["workload-profile"] = profile or f"shared-{dice.randrange(200)}"
-    if way > 0.8:
+        entries = {key: entries[key] for key in ("inject-container", "is-local-gpu")} | {"workload-profile": profile}
+    elif way > 0.8:
         entries["gpu-model"] = dice.choice(MODELS)
     if wrong:
         entries |= dice.choice(
@@ -217,12 +232,23 @@ def _tf_spec(dice: random.Random) -> str:
     return "containers:\n" + _block(_container("main", "registry.example.com/ml/pytorch:2.6.0", _resources({}), dice), 2) + _VOLUMES
 
 
+def _shared(dice: random.Random) -> tuple[str, str]:
+    """A profile of another file, for one Pod in three, and its namespace."""
+    number = dice.randrange(600)
+    return (f"shared-{number}", NAMESPACES[number % len(NAMESPACES)]) if number < 200 else ("", dice.choice(NAMESPACES))
+
+
 def _tf_deployment(name: str, dice: random.Random, wrong: bool, profile: str = "") -> str:
-    return _workload("Deployment", name, dice, _tf_annotations(dice, wrong, profile), 'tensor-fusion.ai/enabled: "true"', _tf_spec(dice))
+    profile, namespace = (profile, NAMESPACES[0]) if profile else _shared(dice)
+    return _workload(
+        "Deployment", name, dice, _tf_annotations(dice, wrong, profile), 'tensor-fusion.ai/enabled: "true"', _tf_spec(dice), namespace
+    )
 
 
 def _tf_pod(name: str, dice: random.Random, wrong: bool) -> str:
-    head = _head("v1", "Pod", name, dice) + '    tensor-fusion.ai/enabled: "true"\n  annotations:\n' + _block(_tf_annotations(dice, wrong), 4)
+    profile, namespace = _shared(dice)
+    head = _head("v1", "Pod", name, dice, namespace) + '    tensor-fusion.ai/enabled: "true"\n  annotations:\n'
+    head += _block(_tf_annotations(dice, wrong, profile), 4)
     return head + "spec:\n" + _block(_tf_spec(dice), 2)
 
 
@@ -233,7 +259,6 @@ def _profile(name: str, dice: random.Random, wrong: bool, namespace: str = "") -
     return out + _block(
         f"""
 spec:
-  poolName: pool-{dice.randrange(12)}
   qos: {dice.choice(("low", "medium", "high"))}
   isLocalGPU: true
   gpuCount: 1
@@ -241,7 +266,7 @@ spec:
   resources:
     requests:
       tflops: "{tflops}"
-      vram: {dice.randrange(1, 8)}Gi
+      vram: 16Gi
     limits:
       tflops: "{limit}"
       vram: 16Gi
@@ -448,7 +473,8 @@ def _qgpu_workload(kind: str) -> Callable[[str, random.Random, bool], str]:
 
 def _placement(usage: str) -> str:
     tolerations = "".join(
-        f"  - key: maip.mxsf.io/node.usage\n    operator: Equal\n    value: {value}\n    effect: NoSchedule\n" for value in (usage, "hybrid")
+        f"  - key: maip.mxsf.io/node.usage\n    operator: Equal\n    value: {value}\n    effect: NoSchedule\n"
+        for value in (usage, "hybrid")
     )
     return f"""\
 affinity:
@@ -567,6 +593,12 @@ def _settings(name: str, dice: random.Random) -> str:
 def _role(name: str, dice: random.Random) -> str:
     rules = "".join(
         f'  - apiGroups: ["{group}"]\n    resources: ["{kind}"]\n    verbs: ["get", "list", "watch"]\n'
-        for group, kind in (("", "pods"), ("", "configmaps"), ("apps", "deployments"), ("batch", "jobs"), ("networking.k8s.io", "ingresses"))
+        for group, kind in (
+            ("", "pods"),
+            ("", "configmaps"),
+            ("apps", "deployments"),
+            ("batch", "jobs"),
+            ("networking.k8s.io", "ingresses"),
+        )
     )
     return _head("rbac.authorization.k8s.io/v1", "Role", name, dice) + "rules:\n" + rules * 3

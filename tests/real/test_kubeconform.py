@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
-from cluster.build import cache_folder
-from schemas.instances import TABLE, whole, written
 
+from cluster.build import cache_folder
 from gpuvet.models.catalogue import RESOURCES
+from schemas.instances import TABLE, whole, written
 
 pytestmark = pytest.mark.real
 

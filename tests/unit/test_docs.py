@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jsonschema
 import pytest
 import yaml
 
@@ -67,6 +68,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     good = shlex.quote(str(tmp_path / "examples" / "good" / "qgpu-inference.yaml"))
     for name, script in (
         ("gpuvet", f'PYTHONPATH={shlex.quote(str(ROOT / "validator"))} exec {shlex.quote(sys.executable)} -m gpuvet "$@"'),
+        ("python", f'PYTHONPATH={shlex.quote(str(ROOT / "validator"))} exec {shlex.quote(sys.executable)} "$@"'),
         ("kustomize", f'[ "$1" = build ] && cat {good}'),
         ("helm", f'[ "$1" = template ] && cat {good}'),
     ):
@@ -100,23 +102,28 @@ def test_commands_run_as_shown(block: Block, desk: Path) -> None:
 
 
 def files() -> list[tuple[Block, str]]:
-    """YAML blocks, with the file name that their first line gives."""
+    """YAML blocks, with the file name that their first line, or the line above them, gives."""
     found = []
     for block in blocks("yaml"):
-        name = re.match(r"# ([\w./-]+\.ya?ml)$", block.text, re.MULTILINE)
+        above = (ROOT / block.page).read_text(encoding="utf-8").split("\n")[: block.line - 1]
+        name = re.match(r"# ([\w./-]+\.ya?ml)$", block.text, re.MULTILINE) or re.search(r"`([\w./-]+\.ya?ml)`:\n*$", "\n".join(above))
         found.append((block, name[1] if name else ""))
     return found
 
 
+FILES = [(block, name) for block, name in files() if yaml.safe_load(block.text) is not None]
+
+
 def test_every_yaml_block_says_which_file_it_is() -> None:
-    assert [str(block) for block, name in files() if not name and "rules:" not in block.text] == []
+    assert [str(block) for block, name in FILES if not name and not re.search(r"^rules:$", block.text, re.MULTILINE)] == []
 
 
-@pytest.mark.parametrize(("block", "name"), files(), ids=str)
+@pytest.mark.parametrize(("block", "name"), FILES, ids=str)
 def test_files_load(block: Block, name: str, desk: Path) -> None:
-    page = (ROOT / block.page).read_text(encoding="utf-8")
-    for other in (match[2] for match in _FENCE.finditer(page) if match[2].startswith("# gpu-rules.yaml")):
-        Path("gpu-rules.yaml").write_text(other, encoding="utf-8")
+    for other, beside in FILES:
+        if other.page == block.page and beside and beside != ".gpuvet.yaml":
+            Path(beside).parent.mkdir(parents=True, exist_ok=True)
+            Path(beside).write_text(other.text, encoding="utf-8")
     Path("file.yaml").write_text(block.text, encoding="utf-8")
     if name == ".gpuvet.yaml":
         rule_set(load_settings(Path("file.yaml")))
@@ -124,8 +131,21 @@ def test_files_load(block: Block, name: str, desk: Path) -> None:
         rule_set(load_settings(None, "./file.yaml"))
     elif name in ("", "gpu-rules.yaml"):
         assert load_own_rules([Path("file.yaml")])
+    elif "$schema" in (value := yaml.safe_load(block.text)):
+        jsonschema.validators.validator_for(value).check_schema(value)
     else:
-        assert list(commands_in(yaml.safe_load(block.text))), "a pipeline runs gpuvet"
+        assert list(commands_in(value)), "a pipeline runs gpuvet"
+
+
+@pytest.mark.parametrize("block", list(blocks("json")), ids=str)
+def test_json_is_json(block: Block) -> None:
+    json.loads(block.text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_our_own_urls_lead_to_files(page: Path) -> None:
+    paths = re.findall(r"githubusercontent\.com/gpuvet/gpuvet/main/([\w./-]+\w)", page.read_text(encoding="utf-8"))
+    assert [path for path in paths if not (ROOT / path).is_file()] == []
 
 
 def commands_in(value: Any) -> Iterator[str]:
@@ -229,25 +249,27 @@ _OURS = re.compile(r"`((?:rules|policies|validator|tests|docs|examples|schemas|\
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_that_are_named_exist(page: Path) -> None:
     named = [name for name in _OURS.findall(page.read_text(encoding="utf-8")) if "<" not in name]
-    missing = [name for name in named if name not in _TO_COME and not list(ROOT.glob(name.rstrip("/")))]
-    assert missing == []
-
-
-_TO_COME = {"schemas/", "rules/coverage.yaml"}
-"""Generated or written by the next merge; each is checked by a test of its own."""
+    made = {name for _, name in FILES}
+    assert [name for name in named if name not in made and not list(ROOT.glob(name.rstrip("/")))] == []
 
 
 def options() -> set[str]:
-    """Every option of every command."""
+    """Every option of every command and of its actions, and kubectl's own that the pages speak of."""
     from importlib import import_module
 
-    found = {"--version", "--help"}
-    for name in ("check", "effective", "rules", "explain", "generate"):
-        parser = argparse.ArgumentParser()
-        import_module(f"gpuvet.cli.{name}").register(parser.add_subparsers())
-        for action in parser._actions:
-            for command in (getattr(action, "choices", None) or {}).values():
-                found |= set(command._option_string_actions)
+    from gpuvet.cli.main import COMMANDS
+
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers()
+    for name in COMMANDS:
+        import_module(f"gpuvet.cli.{name}").register(commands)
+    found = {"--version", "--help", "--server-side"}
+    todo = [parser]
+    while todo:
+        for action in todo.pop()._actions:
+            found |= set(action.option_strings)
+            if isinstance(action.choices, dict):
+                todo += action.choices.values()
     return found
 
 

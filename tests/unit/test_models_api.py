@@ -64,9 +64,8 @@ def test_kubeconform_layout(checkout: Path) -> None:
 
 
 def test_good_examples_conform_to_models_and_schemas(checkout: Path) -> None:
-    from schemas.instances import pydantic_refuses, schema_refuses
-
     from gpuvet.manifests.reader import read
+    from schemas.instances import pydantic_refuses, schema_refuses
 
     kinds = {model.identity(): name for name, model in RESOURCES.items()}
     judged = []

@@ -16,7 +16,7 @@ def register(commands: Any) -> None:
         description="Renews generated files: compiled/ from rules and models, schemas/ and docs/reference/ from models, docs/rules/ and"
         " docs/exports.md, policies/. Policies can be written anywhere, for a bundle or a configuration of your own.",
     )
-    what = ["compiled", "schemas", "docs", "policies"]
+    what = ["compiled", "schemas", "docs", "policies", "deploy"]
     parser.add_argument("what", nargs="*", choices=[*what, []], help=f"{', '.join(what)} (default: all)")
     parser.add_argument("--out", metavar="DIR", help="where to write schemas or policies (default: their folder in the checkout)")
     parser.add_argument("--target", default="rego", choices=["rego"], help="policies: for which engine (default: rego)")
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     from gpuvet.values.data import checkout, package_folder
 
     root = checkout()
-    what = options.what or ["compiled", "schemas", "docs", "policies"]
+    what = options.what or ["compiled", "schemas", "docs", "policies", "deploy"]
     if options.out is not None and what not in (["schemas"], ["policies"]):
         raise UsageError("--out goes with `gpuvet generate schemas` or `gpuvet generate policies` alone")
     if (options.bundle or options.config) and (what != ["policies"] or options.out is None):
@@ -39,10 +39,8 @@ def run(options: argparse.Namespace) -> int:
     if root is None and (what != ["policies"] or options.out is None):
         raise UsageError("generate works in a checkout of gpuvet only, but for `gpuvet generate policies --out DIR`")
     stale: list[str] = []
-    if "policies" in what:
-        stale += _policies(options, root)
     if root is None:
-        return _told(stale, options.check)
+        return _told(_policies(options, root), options.check)
     if "compiled" in what:
         from gpuvet.generate.compiled import write_compiled
 
@@ -68,6 +66,16 @@ def run(options: argparse.Namespace) -> int:
         )
         for folder, files, ours in written:
             stale += [f"{folder}/{name}" for name in write_files(root / folder, files, ours, options.check)]
+    if "deploy" in what:
+        from gpuvet import __version__
+        from gpuvet.admission.deploy import render_deploy
+        from gpuvet.cluster.watch import KINDS
+        from gpuvet.generate.compiled import write_files
+
+        deploy = render_deploy(__version__, tuple(kind.resource for kind in KINDS))
+        stale += [f"deploy/{name}" for name in write_files(root / "deploy", deploy, "*/**/*.yaml", options.check)]
+    if "policies" in what:
+        stale += _policies(options, root)
     return _told(stale, options.check)
 
 

@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'ee99bdeb'
+SOURCE_DIGEST = '33b19f56'
 
 RULES = (
     RuleInfo(
@@ -563,7 +563,7 @@ RULES = (
         consequence='silently-ignored',
         kind='forbidden',
         on='container',
-        sees='object',
+        sees='text',
         keys=('koordinator.sh/*', 'metax-tech.com/*', 'tke.cloud.tencent.com/*', 'tencent.com/*', 'nvidia.com/*', 'elasticgpu.com/*', 'elasticgpu.io/*', 'huawei.com/*', 'cambricon.com/*', 'amd.com/*', 'dcu.com/*', 'aliyun.com/*', 'volcano.sh/*'),
         kinds=(),
         names=(),
@@ -575,7 +575,7 @@ RULES = (
         platform=None,
         parameters={},
         finds=(),
-        exports={'cel': 'not printed yet', 'rego': True},
+        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_kubernetes:K8S010',
         needs=(),
         reads='resources',
@@ -1253,7 +1253,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM007',
         needs=(('koordinator.sh/gpu-memory', 'koordinator.sh/gpu-memory-ratio'),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM008',
@@ -1278,7 +1278,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM008',
         needs=(('koordinator.sh/gpu.shared',),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM009',
@@ -1303,7 +1303,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM009',
         needs=(('koordinator.sh/gpu-core',),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM010',
@@ -1328,7 +1328,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM010',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM011',
@@ -1353,7 +1353,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM011',
         needs=(('koordinator.sh/gpu-core', 'koordinator.sh/gpu.shared'),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM012',
@@ -1378,7 +1378,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM012',
         needs=(('koordinator.sh/gpu-memory-ratio', 'koordinator.sh/gpu.shared'),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM013',
@@ -1403,7 +1403,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM013',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM014',
@@ -1428,7 +1428,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM014',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM015',
@@ -1453,7 +1453,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM015',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM016',
@@ -1528,7 +1528,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM018',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM019',
@@ -1678,7 +1678,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM025',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM026',
@@ -2353,7 +2353,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM055',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM056',
@@ -2453,7 +2453,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM061',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM062',
@@ -2503,7 +2503,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM104',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM105',
@@ -2528,7 +2528,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM105',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM106',
@@ -2553,7 +2553,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM106',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM107',
@@ -2578,7 +2578,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM107',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM118',
@@ -2603,7 +2603,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM118',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM119',
@@ -3253,7 +3253,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM154',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM155',
@@ -3278,7 +3278,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM155',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM160',
@@ -3328,7 +3328,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM161',
         needs=(('koordinator.sh/gpu.shared',),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM162',
@@ -3353,7 +3353,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM162',
         needs=(('koordinator.sh/gpu-memory',),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM163',
@@ -3378,7 +3378,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM163',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='PL078',
@@ -3403,7 +3403,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL078',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL079',
@@ -3428,7 +3428,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL079',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL080',
@@ -3503,7 +3503,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL082',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL083',
@@ -3578,7 +3578,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL085',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL087',
@@ -3653,7 +3653,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL089',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL090',
@@ -3678,7 +3678,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL090',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL091',
@@ -3703,7 +3703,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL091',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL092',
@@ -3728,7 +3728,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL092',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL094',
@@ -3803,7 +3803,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL101',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL102',
@@ -3828,7 +3828,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL102',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL103',
@@ -3853,7 +3853,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL103',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL104',
@@ -3878,7 +3878,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL104',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL105',
@@ -3903,7 +3903,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL105',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL106',
@@ -3928,7 +3928,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL106',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL107',
@@ -3978,7 +3978,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL108',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL109',
@@ -4028,7 +4028,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL110',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL111',
@@ -4053,7 +4053,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL111',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL112',
@@ -4128,7 +4128,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL114',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL115',
@@ -4153,7 +4153,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL115',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL116',
@@ -4178,7 +4178,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL116',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL117',
@@ -4203,7 +4203,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL117',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL118',
@@ -4228,7 +4228,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL118',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL119',
@@ -4253,7 +4253,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL119',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL120',

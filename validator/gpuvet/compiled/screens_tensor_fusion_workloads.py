@@ -76,10 +76,9 @@ def TF042(s: Any, p: Any) -> bool:
         v2 = get(object_, 'metadata', 'namespace')
         v3 = (v2 if (v2 is not None) else p['namespace'])
         if (v3 is not None):
-            v4 = s.find_all('WorkloadProfile')
-            for w in items(v4):
+            for w in s.find_named('WorkloadProfile', v1):
                 if equal(get(w, 'metadata', 'name'), v1):
-                    for w in items(v4):
+                    for w in s.find_named('WorkloadProfile', v1):
                         if not ((not equal(get(w, 'metadata', 'name'), v1)) or (((get(w, 'metadata', 'namespace') if (get(w, 'metadata', 'namespace') is not None) else p['namespace']) is not None) and (not equal((get(w, 'metadata', 'namespace') if (get(w, 'metadata', 'namespace') is not None) else p['namespace']), v3)))):
                             break
                     else:
@@ -704,10 +703,9 @@ def TF077(s: Any, p: Any) -> bool:
         if (v1 is not None):
             v2 = annotations.get('tensor-fusion.ai/workload-profile')
             if (v2 is not None):
-                v3 = s.find_all('WorkloadProfile')
-                for w in items(v3):
+                for w in s.find_named('WorkloadProfile', v2):
                     if ((not (get(w, 'metadata', 'namespace') is not None)) and equal(get(w, 'metadata', 'name'), v2)):
-                        for q in items(v3):
+                        for q in s.find_named('WorkloadProfile', v2):
                             if not ((not equal(get(q, 'metadata', 'namespace'), v1)) or (not equal(get(q, 'metadata', 'name'), v2))):
                                 break
                         else:

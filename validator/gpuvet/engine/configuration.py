@@ -100,7 +100,7 @@ def configurations(
             continue
         for view in templates(value, row):
             scope = ObjectScope(document, path, value, str(value.get("kind")), file, context, dict(platforms or {}))
-            scope.author, scope.domains, scope.full = author, domains, True
+            scope.author, scope.domains = author, domains
             pod = {"metadata": view.metadata, "spec": view.spec}
             configuration = _configuration(Subject(scope, pod, view.spec_path, pod, view), view, pod)
             if configuration is not None:
@@ -117,7 +117,7 @@ def _configuration(subject: Subject, view: Template, pod: dict[str, Any]) -> Con
     if not managed and not containers:
         return None
     fields: dict[str, Setting] = {}
-    for name in subject.resolver().fields() if managed else ():
+    for name in subject.resolver(full=True).fields() if managed else ():
         resolved = subject.resolved(name)
         if resolved is not None:
             fields[name] = _setting(subject, resolved)

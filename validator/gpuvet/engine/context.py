@@ -62,7 +62,7 @@ def reread(file: str, index: int) -> Document | None:
 class Context(Protocol):
     """Answers questions about other objects."""
 
-    remembered: dict[str, Any]
+    remembered: dict[Any, Any]
     """What rules worked out from all objects of a kind, by a key of theirs."""
 
     @property
@@ -78,13 +78,16 @@ class Context(Protocol):
     def find_all(self, kind: str) -> list[Fact] | Unknown:
         """All objects of a kind, when the run knows any or the kind is declared complete."""
 
+    def find_named(self, kind: str, name: str) -> list[Fact]:
+        """Those of `find_all` that have this name."""
+
 
 class EmptyContext:
     """Knows nothing: what one-object engines see."""
 
     def __init__(self, default_namespace: str | None = None) -> None:
         self.default_namespace = default_namespace
-        self.remembered: dict[str, Any] = {}
+        self.remembered: dict[Any, Any] = {}
 
     def is_complete(self, kind: str) -> bool:
         return False
@@ -95,6 +98,9 @@ class EmptyContext:
     def find_all(self, kind: str) -> list[Fact] | Unknown:
         return UNKNOWN
 
+    def find_named(self, kind: str, name: str) -> list[Fact]:
+        return []
+
 
 class FactContext:
     """Knows the objects among the inputs, and which kinds were declared complete."""
@@ -104,7 +110,7 @@ class FactContext:
         self._by_kind: dict[str, list[Fact]] = {}
         self._complete = complete
         self._default = default_namespace
-        self.remembered: dict[str, Any] = {}
+        self.remembered: dict[Any, Any] = {}
         for fact in facts:
             self._by_name.setdefault((fact.kind, fact.name), []).append(fact)
             self._by_kind.setdefault(fact.kind, []).append(fact)
@@ -131,6 +137,9 @@ class FactContext:
             return UNKNOWN if kind not in self._complete or (found and open_namespace) else None
         return _one_of(same, file)
 
+    def find_named(self, kind: str, name: str) -> list[Fact]:
+        return self._by_name.get((kind, name), [])
+
     def find_all(self, kind: str) -> list[Fact] | Unknown:
         found = self._by_kind.get(kind)
         return found if found is not None else [] if kind in self._complete else UNKNOWN
@@ -155,6 +164,9 @@ class OwnFirst:
     def find_all(self, kind: str) -> list[Fact] | Unknown:
         """Those of the file are not all, so the rest of the run is asked."""
         return self._behind.find_all(kind)
+
+    def find_named(self, kind: str, name: str) -> list[Fact]:
+        return self._behind.find_named(kind, name)
 
 
 def _one_of(facts: list[Fact], file: str) -> Fact | Unknown:

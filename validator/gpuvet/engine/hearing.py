@@ -5,13 +5,12 @@ from typing import Any, NamedTuple
 
 from gpuvet.engine.context import Context, Fact
 from gpuvet.engine.placing import build_finding
-from gpuvet.engine.ruleset import BoundRule, Entry, Selected
+from gpuvet.engine.ruleset import Alike, BoundRule, Entry, Selected
 from gpuvet.engine.subject import ObjectScope, Subject
 from gpuvet.manifests.document import Document
 from gpuvet.values.finding import Finding
 from gpuvet.values.path import Path
 from gpuvet.values.total import UNKNOWN, placeholder
-
 
 _REMEMBERED = 2_000
 """Parts of manifests for which it is remembered what rules made of them, for each selection of rules."""
@@ -55,26 +54,29 @@ class Hearing:
         self._charges: list[_Charge] = []
         self._open: list[tuple[BoundRule, Subject]] = []
 
-    def run(self, selected: Selected, subject: Subject, part: Any = None) -> None:
-        """Rules on one subject; `part` is what some of them look at alone."""
-        if selected.alike:
-            self._try(self._speaking(selected, subject, part), subject)
-        self._try(selected.rules, subject)
+    def run(self, selected: Selected, subject: Subject) -> None:
+        """Rules on one subject."""
+        for alike in selected.alike:
+            speaking = self._speaking(alike, subject)
+            if speaking:
+                self._try(speaking, subject)
+        if selected.rules:
+            self._try(selected.rules, subject)
 
-    def _speaking(self, selected: Selected, subject: Subject, part: Any) -> tuple[Entry, ...]:
-        """The rules of `alike` that have something to say."""
+    def _speaking(self, alike: Alike, subject: Subject) -> tuple[Entry, ...]:
+        """The rules that have something to say about a part of the subject."""
         try:
-            content = dumps(part, 2)
+            content = dumps(subject.part(alike.part), 2)
         except ValueError:
-            return selected.alike
-        speaking = selected.remembered.get(content)
+            return alike.entries
+        speaking = alike.remembered.get(content)
         if speaking is None:
             try:
-                speaking = tuple(entry for entry in selected.alike if entry[0](subject, entry[1]))
+                speaking = tuple(entry for entry in alike.entries if entry[0](subject, entry[1]))
             except Exception:  # noqa: BLE001 - found again when the rules run, one by one
-                return selected.alike
-            if len(selected.remembered) < _REMEMBERED:
-                selected.remembered[content] = speaking
+                return alike.entries
+            if len(alike.remembered) < _REMEMBERED:
+                alike.remembered[content] = speaking
         return speaking
 
     def _try(self, entries: tuple[Entry, ...], subject: Subject) -> None:

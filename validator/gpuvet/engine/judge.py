@@ -71,6 +71,12 @@ class Judge:
 
 _CORE = frozenset(("apps", "batch", "rbac.authorization.k8s.io", "storage.k8s.io", "policy", "networking.k8s.io", "scheduling.k8s.io"))
 
+
+def kind_name(group: str, kind: str) -> str:
+    """How rules name a kind: those of Kubernetes itself without their group."""
+    return f"{kind}.{group}" if group and group not in _CORE else kind
+
+
 _PODLESS = frozenset(
     (
         *(("", kind) for kind in ("ConfigMap", "Event", "LimitRange", "Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim")),
@@ -121,8 +127,7 @@ def _apply_to_pod(rules: RuleSet, hearing: Hearing, view: Template) -> None:
                     keys |= shown
     selected = rules.select("pod", kind, keys, (), image_names(spec) if rules.by_image else ())
     if selected:
-        placement = (spec.get("affinity"), spec.get("nodeSelector"), spec.get("tolerations"))
-        hearing.run(selected, Subject(scope, pod, view.spec_path, pod, view), placement)
+        hearing.run(selected, Subject(scope, pod, view.spec_path, pod, view))
     if view.metadata:
         selected = rules.select("metadata", kind, meta_keys)
         if selected:
@@ -130,4 +135,4 @@ def _apply_to_pod(rules: RuleSet, hearing: Hearing, view: Template) -> None:
     for path, container, shown in resources:
         selected = rules.select("container", kind, shown)
         if selected:
-            hearing.run(selected, Subject(scope, container, view.locate(path), pod, view), container.get("resources"))
+            hearing.run(selected, Subject(scope, container, view.locate(path), pod, view))

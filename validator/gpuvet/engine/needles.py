@@ -1,5 +1,6 @@
 """Which files are worth reading: byte strings of which one must stand in a file for any rule to speak about it."""
 
+import re
 from collections.abc import Iterable
 
 _FEW = 12
@@ -17,7 +18,9 @@ _ENDS = bytes.maketrans(b"\"'{}[],:=\t\r\n", b" " * 12)
 class Needles:
     """The strings of one rule set. Falsy when there are none: then every file is read."""
 
-    def __init__(self, words: Iterable[str]) -> None:
+    def __init__(self, words: Iterable[str], objects: Iterable[tuple[str, str]] = ()) -> None:
+        """`objects` are kind and name of single objects that are sought as well."""
+        self._objects = [(kind.encode(), name.encode()) for kind, name in objects]
         by_domain: dict[str, list[str]] = {}
         plain: list[str] = []
         for word in words:
@@ -33,10 +36,11 @@ class Needles:
             self._domains = frozenset(domain.encode() for domain in by_domain)
             single, whole = [], set()
         self._strings = _shortest([*plain, *single, *(f"{domain}/" for domain in whole)])
-        self._longest = max((len(string) for string in (*self._strings, *self._domains)), default=0) + 1
+        named = [word for pair in self._objects for word in pair]
+        self._longest = max((len(string) for string in (*self._strings, *self._domains, *named)), default=0) + _BEFORE
 
     def __bool__(self) -> bool:
-        return bool(self._strings or self._domains)
+        return bool(self._strings or self._domains or self._objects)
 
     def stand_in(self, data: bytes) -> bool:
         """Whether a rule may have something to say: a string stands there, or could hide behind an escape or another encoding."""
@@ -55,6 +59,8 @@ class Needles:
                     # What files of this run hold is looked for first.
                     strings.insert(0, strings.pop(place))
                 return True
+        if any(name in data and kind in data and _is_name(name, data) for kind, name in self._objects):
+            return True
         return bool(self._domains) and not self._domains.isdisjoint(_domains(data))
 
     def _seams(self, data: bytes) -> bytes | None:
@@ -85,6 +91,22 @@ def _shortest(words: Iterable[str]) -> list[bytes]:
 def _domains(data: bytes) -> set[bytes]:
     """What stands before each slash, back to a blank, a quote or a bracket."""
     return {piece.rpartition(b" ")[2] for piece in data.translate(_ENDS).split(b"/")[:-1]}
+
+
+_BEFORE = 100
+"""Bytes before a name that tell whether it is one."""
+_NAMED = re.compile(rb"""(\bname\b[^A-Za-z0-9]{1,80}|[&!]\S*\s+["']?|#[^\n]*\n\s*["']?)\Z""")
+"""The key `name`, with whatever YAML allows in between; or an anchor, a tag or a comment, behind which anything may be meant."""
+
+
+def _is_name(name: bytes, data: bytes) -> bool:
+    """Whether a text stands somewhere as the value of a key `name`."""
+    place = data.find(name)
+    while place >= 0:
+        if _NAMED.search(data[max(0, place - _BEFORE) : place]):
+            return True
+        place = data.find(name, place + 1)
+    return False
 
 
 NO_NEEDLES = Needles(())

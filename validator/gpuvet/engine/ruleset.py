@@ -66,18 +66,29 @@ Entry = tuple[Screen, Mapping[str, Any], BoundRule]
 """A rule with what running it takes."""
 
 
-class Selected:
-    """The rules that subjects of one sort call for. Falsy when there are none."""
+class Alike:
+    """Rules that look at one part of their subjects only, which many subjects have in common word for word."""
 
-    __slots__ = ("alike", "remembered", "rules")
+    __slots__ = ("entries", "part", "remembered")
+
+    def __init__(self, part: str, entries: tuple[Entry, ...]) -> None:
+        self.part = part
+        self.entries = entries
+        self.remembered: dict[bytes, tuple[Entry, ...]] = {}
+        """Such a part -> the rules that have something to say about it."""
+
+
+class Selected:
+    """The rules that subjects of one sort and kind call for. Falsy when there are none."""
+
+    __slots__ = ("alike", "rules")
 
     def __init__(self, rules: Iterable[BoundRule]) -> None:
-        entries = [(rule.screen, rule.parameters, rule) for rule in rules]
-        self.rules: tuple[Entry, ...] = tuple(entry for entry in entries if not entry[2].info.reads)
-        self.alike: tuple[Entry, ...] = tuple(entry for entry in entries if entry[2].info.reads)
-        """Those that look at one part only, which many subjects have in common word for word."""
-        self.remembered: dict[bytes, tuple[Entry, ...]] = {}
-        """Such a part -> those of `alike` that have something to say about it."""
+        by_part: dict[str, list[Entry]] = {}
+        for rule in rules:
+            by_part.setdefault(rule.info.reads, []).append((rule.screen, rule.parameters, rule))
+        self.rules: tuple[Entry, ...] = tuple(by_part.pop("", ()))
+        self.alike = [Alike(part, tuple(entries)) for part, entries in by_part.items()]
 
     def __bool__(self) -> bool:
         return bool(self.rules or self.alike)
@@ -108,9 +119,7 @@ class RuleSet:
             needed = {key for rule in self.rules if rule.info.on == on for need in rule.info.needs for key in need}
             self._speaks[on] = _Spoken(on, self._index, needed)
 
-    def select(
-        self, on: str, kind: str, keys: Iterable[str], names: tuple[str, ...] = (), images: tuple[str, ...] = ()
-    ) -> Selected:
+    def select(self, on: str, kind: str, keys: Iterable[str], names: tuple[str, ...] = (), images: tuple[str, ...] = ()) -> Selected:
         """The rules that may speak about a subject that shows these keys, in catalogue order."""
         spoken = self._speaks.get(on)
         if spoken is None:
@@ -136,10 +145,9 @@ class RuleSet:
                     found[rule.info.id] = rule
         return Selected(sorted(found.values(), key=lambda rule: self._order[rule.info.id])) if found else _NOTHING
 
-    @property
-    def sought(self) -> frozenset[str]:
-        """The kinds of objects that rules look up, or their names where only those matter."""
-        return frozenset(find.rpartition("/")[2].partition(".")[0] for find in self.finds)
+    def sought(self) -> Needles:
+        """What a file must hold to hold objects that rules look up."""
+        return sought(self.finds)
 
     def needles(self) -> Needles:
         """What a file must hold for any rule to speak about it, or to look something up in it."""
@@ -151,7 +159,17 @@ class RuleSet:
                     words.add(self.domains.author(token))
                 elif sort == "domain":
                     words.add(self.domains.renamed.get(token, token))
-        return Needles(words | set(self.sought))
+        return Needles(*_with_objects(words, self.finds))
+
+
+def sought(finds: Iterable[str]) -> Needles:
+    """What a file must hold to hold objects of these kinds, or `Kind/name`."""
+    return Needles(*_with_objects(set(), finds))
+
+
+def _with_objects(words: set[str], finds: Iterable[str]) -> tuple[set[str], list[tuple[str, str]]]:
+    pairs = [find.partition("/") for find in finds]
+    return words | {kind.partition(".")[0] for kind, _, name in pairs if not name}, [(kind, name) for kind, _, name in pairs if name]
 
 
 class _Spoken(dict[str, bool]):

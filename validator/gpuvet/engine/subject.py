@@ -1,6 +1,7 @@
 """What a rule sees: one Pod template, container, metadata or object, with the object around it and what the run knows besides."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from gpuvet.engine.context import Context, Fact
@@ -9,7 +10,7 @@ from gpuvet.manifests.document import Document
 from gpuvet.manifests.workloads import Template
 from gpuvet.resolve.fields import Inputs, Known, Resolved, Resolver, resolver
 from gpuvet.values.path import Path
-from gpuvet.values.total import UNKNOWN, Place, Unknown, get, placeholder, pod_sum
+from gpuvet.values.total import UNKNOWN, Place, Unknown, get, items, placeholder, pod_sum
 
 
 class _AnyMap(dict[str, Any]):
@@ -34,8 +35,8 @@ class ObjectScope:
     """One object of a document, shared by its subjects."""
 
     __slots__ = (
-        *("asked", "author", "context", "document", "domains", "file", "found", "fragment", "kind", "namespace", "parsed", "path"),
-        *("platforms", "full", "resolvers", "sums", "value"),
+        *("asked", "author", "context", "document", "domains", "file", "found", "fragment", "kind", "namespace", "path"),
+        *("platforms", "resolvers", "sums", "value"),
     )
 
     def __init__(
@@ -52,12 +53,9 @@ class ObjectScope:
         self.context = context
         self.platforms = platforms
         self.fragment = False
-        self.full = False
-        """Whether effective fields also say what they keep from counting; rules do not look at that."""
         self.asked: set[str] = set()
         """Kinds that rules asked the context for and got no certain answer."""
         self.found: dict[tuple[Any, ...], Fact] = {}
-        self.parsed: dict[tuple[str, str], Any] = {}
         self.resolvers: dict[int, Resolver] = {}
         """Per Pod template (by the identity of its view): its effective configuration."""
         self.sums: dict[tuple[int, Any], int | None] = {}
@@ -105,14 +103,14 @@ class Subject:
             self._template = template_facts(self.scope, self.view)
         return self._template
 
-    def resolver(self) -> Resolver:
+    def resolver(self, full: bool = False) -> Resolver:
         """The effective configuration, each field worked out once for all subjects of a Pod template."""
         scope = self.scope
         found = scope.resolvers.get(id(self.view))
         if found is None:
             namespace = scope.namespace or scope.context.default_namespace
             inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, scope.platforms)
-            found = scope.resolvers[id(self.view)] = resolver(inputs, scope.full)
+            found = scope.resolvers[id(self.view)] = resolver(inputs, full)
         return found
 
     def resolved(self, field: str) -> Resolved | None:
@@ -134,6 +132,21 @@ class Subject:
         resolved = self.resolved(field)
         return None if resolved is None else resolved.source
 
+    def part(self, name: str) -> Any:
+        """A part of the subject that some rules look at alone: all that they may see of it."""
+        spec = self.spec
+        match name:
+            case "resources":
+                return self.value.get("resources")
+            case "placement":
+                return spec.get("affinity"), spec.get("nodeSelector"), spec.get("tolerations")
+        resources = [
+            (each.get("resources"), each.get("restartPolicy")) if type(each) is dict else each
+            for part in ("initContainers", "containers")
+            for each in (part, *items(spec.get(part)))
+        ]
+        return resources, spec.get("overhead"), spec.get("resources"), spec.get("schedulerName"), self.view and self.view.scheduler
+
     def find(self, kind: str, name: Any, namespace: Any = None) -> Any:
         """The value of another object, None when known absent, UNKNOWN when not known. Without a namespace: the subject's own."""
         if type(name) is not str:
@@ -153,8 +166,18 @@ class Subject:
     def find_all(self, kind: str, name: str = "") -> list[Any] | Unknown:
         """The values of all known objects of a kind, or those of one name."""
         self.scope.asked.add(kind)
-        answer = self.scope.context.find_all(kind)
-        return answer if isinstance(answer, Unknown) else [fact.value for fact in answer if not name or fact.name == name]
+        context = self.scope.context
+        found = context.remembered.get((kind, name))
+        if found is None:
+            answer = context.find_all(kind)
+            found = answer if isinstance(answer, Unknown) else [fact.value for fact in answer if not name or fact.name == name]
+            context.remembered[kind, name] = found
+        return found
+
+    def find_named(self, kind: str, name: Any) -> list[Any]:
+        """The values of the known objects of a kind and name, in any namespace; none when the run cannot tell."""
+        self.scope.asked.add(kind)
+        return [fact.value for fact in self.scope.context.find_named(kind, name)] if type(name) is str else []
 
     def located_all(self, kind: str, name: str = "") -> list[tuple[Place, Any]]:
         """Place and value of each known object of a kind, or those of one name; none when the run cannot tell."""
@@ -200,12 +223,7 @@ class Subject:
 
     def parsed(self, value: Any, format: str) -> Any:
         """The value of the YAML or JSON in a text; None when it does not parse."""
-        if type(value) is not str:
-            return None
-        cache = self.scope.parsed
-        if (value, format) not in cache:
-            cache[value, format] = parse_text(value, format)
-        return cache[value, format]
+        return parse_text(value, format) if type(value) is str else None
 
     def locate(self, place: Place) -> tuple[Path | None, Fact | None, Path]:
         """A place as (the author's path in the object, None, ()) or, inside another object, (None, that object, path there)."""
@@ -249,6 +267,7 @@ class Subject:
         return (*self.path, *path)
 
 
+@lru_cache(maxsize=256)
 def parse_text(value: str, format: str) -> Any:
     """The value of a YAML or JSON text; None when it does not parse, or is null."""
     import json

@@ -21,27 +21,93 @@ def needs(on: str, checks: tuple[ir.Check, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 _PLACEMENT = ("affinity", "nodeSelector", "tolerations")
+_SCHEDULING = ("overhead", "schedulerName")
+_PARTS = {"container": ("resources",), "pod": ("placement", "amounts")}
 
 
 def reads(on: str, checks: tuple[ir.Check, ...]) -> str:
-    """`resources` or `placement` when the conditions look at nothing but that part of the container or Pod; else empty.
+    """The part of the container or Pod that the conditions look at, when they look at nothing else; else empty.
 
-    Manifests repeat such parts word for word, so the engine remembers what rules made of them.
+    `resources` of a container; `placement` of a Pod: affinity, node selector, tolerations; `amounts` of a Pod: its containers' resources,
+    overhead, scheduler. The kind of the object counts for nothing, since rules are selected by kind. Manifests repeat such parts word
+    for word, so the engine remembers what rules made of them.
     """
-    part = {"container": "resources", "pod": "placement"}.get(on, "")
-    conditions = [expr for check in checks for expr in (check.when, *(of for _, of in check.each))]
-    return part if part and conditions and all(_looks_at(part, expr) for expr in conditions) else ""
+    for part in _PARTS.get(on, ()):
+        if checks and all(
+            _Looks(part, dict(check.each)).at_part(expr) for check in checks for expr in (check.when, *dict(check.each).values())
+        ):
+            return part
+    return ""
 
 
-def _looks_at(part: str, expr: ir.Expr) -> bool:
-    match expr:
-        case ir.Root() | ir.Effective() | ir.Source() | ir.Find() | ir.FindAll() | ir.PodSum() | ir.Parsed():
-            return False
-        case ir.Get(ir.Root("self"), ir.Constant(value="resources")):
-            return part == "resources"
-        case ir.Get(ir.Get(ir.Root("self" | "pod"), ir.Constant(value="spec")), ir.Constant(value=str() as key)):
-            return part == "placement" and key in _PLACEMENT
-    return all(_looks_at(part, child) for child in ir.children(expr))
+class _Looks:
+    """What the conditions of one check look at. `drawn` says what its variables are drawn from."""
+
+    def __init__(self, part: str, drawn: dict[str, ir.Expr]) -> None:
+        self.part = part
+        self.drawn = drawn
+
+    def at_part(self, expr: ir.Expr) -> bool:
+        """Whether it looks at nothing but the part."""
+        match expr:
+            case ir.Get(ir.Root("object" | "template"), ir.Constant(value="kind")):
+                return True
+            case ir.Get(ir.Root("self"), ir.Constant(value="resources")) if self.part == "resources":
+                return True
+            case ir.Get(ir.Get(ir.Root("self" | "pod"), ir.Constant(value="spec")), ir.Constant(value=str() as key)):
+                return key in (_PLACEMENT if self.part == "placement" else _SCHEDULING if self.part == "amounts" else ())
+            case ir.Get(ir.Root("template"), ir.Constant(value="scheduler")) if self.part == "amounts":
+                return True
+            case ir.PodSum(key, _, None) if self.part == "amounts":
+                return self.at_part(key)
+            case ir.PodSum(key, var, ir.Expr() as body) if self.part == "amounts":
+                return self.at_part(key) and _Looks(self.part, {**self.drawn, var: _CONTAINER}).at_part(body)
+            case ir.Root() | ir.Effective() | ir.Source() | ir.Find() | ir.FindAll() | ir.PodSum() | ir.Parsed():
+                return False
+            case ir.Get(ir.Name(name), ir.Constant(value="resources")) if self.is_container(name):
+                return True
+            case ir.Name(name) if self.is_container(name):
+                return False
+            case ir.Quantified(op, var, of, body) if self.part == "amounts" and _containers(of):
+                # What a filter leaves are containers, too, of which only the resources may be looked at.
+                inner = _Looks(self.part, {**self.drawn, var: of})
+                return op != "map" and inner.at_part(body) and self.of_containers(of)
+            case ir.Quantified(_, var, of, body):
+                return self.at_part(of) and _Looks(self.part, {**self.drawn, var: of}).at_part(body)
+            case ir.Concat() | ir.First() if self.part == "amounts" and _containers(expr):
+                return self.of_containers(expr)
+            case ir.Defined(_, of):
+                return _Looks(self.part, {}).at_part(of)
+        return all(self.at_part(child) for child in ir.children(expr))
+
+    def of_containers(self, expr: ir.Expr) -> bool:
+        """Whether a list of containers is drawn up by their resources alone."""
+        match expr:
+            case ir.Concat(parts):
+                return all(self.of_containers(part) for part in parts)
+            case ir.First(of):
+                return self.of_containers(of)
+            case ir.Quantified(_, var, of, body):
+                return self.of_containers(of) and _Looks(self.part, {**self.drawn, var: of}).at_part(body)
+        return True
+
+    def is_container(self, name: str) -> bool:
+        return self.part == "amounts" and name in self.drawn and _containers(self.drawn[name])
+
+
+def _containers(of: ir.Expr) -> bool:
+    """Whether a list holds containers of the Pod and nothing else."""
+    match of:
+        case ir.Concat(parts):
+            return bool(parts) and all(_containers(part) for part in parts)
+        case ir.Quantified(op="filter", of=inner) | ir.First(inner):
+            return _containers(inner)
+        case ir.Get(ir.Get(ir.Root("self" | "pod"), ir.Constant(value="spec")), ir.Constant(value=str() as part)):
+            return part in _CONTAINERS
+    return False
+
+
+_CONTAINER = ir.Get(ir.Get(ir.Root("pod"), ir.Constant("spec")), ir.Constant("containers"))
 
 
 class _Reader:
@@ -110,15 +176,5 @@ class _Reader:
             case ir.Root("self"):
                 return self.on == "container"
             case ir.Name(name):
-                return self.on == "pod" and name in self.drawn and self.containers(self.drawn[name])
-        return False
-
-    def containers(self, of: ir.Expr) -> bool:
-        match of:
-            case ir.Concat(parts):
-                return all(self.containers(part) for part in parts)
-            case ir.Quantified(op="filter", of=inner):
-                return self.containers(inner)
-            case ir.Get(ir.Get(ir.Root("self" | "pod"), ir.Constant(value="spec")), ir.Constant(value=str() as part)):
-                return part in _CONTAINERS
+                return self.on == "pod" and name in self.drawn and _containers(self.drawn[name])
         return False

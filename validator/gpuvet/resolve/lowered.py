@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from gpuvet.language import ir
-from gpuvet.resolve.tensor_fusion import _DIALECTS, _FIELDS, _TABLE, DOMAIN, STATED, _readers, _sources
+from gpuvet.resolve.tensor_fusion_sources import DIALECTS, DOMAIN, FIELDS, STATED, TABLE, readers, sources_of
 from gpuvet.values.total import UNKNOWN
 from gpuvet.values.version import Version, parse_version
 
@@ -42,10 +42,10 @@ def lower_field(name: str, platforms: dict[str, str]) -> Lowered:
 def _lower(name: str, named: Version | None) -> Lowered:
     if named is not None:
         return _in(name, named)
-    versions = tuple(_DIALECTS.values())
-    sort = "label" if any(source["from"] == "label" for source in _FIELDS.get(name, ())) else "annotation"
+    versions = tuple(DIALECTS.values())
+    sort = "label" if any(source["from"] == "label" for source in FIELDS.get(name, ())) else "annotation"
     key = name.removeprefix(STATED)
-    own = _readers(key, sort)
+    own = readers(key, sort)
     given = ir.Present(_written(sort, key))
     consulted: list[ir.Expr] = []
     for place, version in enumerate(versions):
@@ -90,8 +90,8 @@ def _fits(version: Version) -> ir.Expr:
     """Whether no key is there that only newer operators read."""
     tests: list[ir.Expr] = []
     for sort, part in (("annotation", "annotations"), ("label", "labels")):
-        keys = {source.get("key", field) for field, listed in _FIELDS.items() for source in listed if source["from"] == sort}
-        newer = tuple(sorted(f"{DOMAIN}/{key}" for key in keys if (readers := _readers(key, sort)) and readers[0] > version))
+        keys = {source.get("key", field) for field, listed in FIELDS.items() for source in listed if source["from"] == sort}
+        newer = tuple(sorted(f"{DOMAIN}/{key}" for key in keys if (reading := readers(key, sort)) and reading[0] > version))
         if newer:
             entries = ir.Get(_METADATA, ir.Constant(part))
             tests.append(ir.Not(ir.Quantified("exists", "entry", entries, ir.Member(ir.KeyOf("entry"), ir.Constant(newer)))))
@@ -125,7 +125,7 @@ def _offers(name: str, version: Version) -> list[Offer]:
     stated = name.startswith(STATED)
     field = name.removeprefix(STATED)
     offers = []
-    for source in _sources(version).get(field, ()):
+    for source in sources_of(version).get(field, ()):
         offer = _offer(field, source, version, stated)
         if offer is not None:
             offers.append(offer)
@@ -233,8 +233,8 @@ def _either(*parts: ir.Expr) -> ir.Expr:
 
 def _is_native(key: ir.Expr) -> ir.Expr:
     ours = ir.Text("startsWith", key, ir.Constant("nvidia.com/"))
-    patterns = [ir.And((ours, ir.Matches(key, ir.Constant(pattern)))) for pattern in _TABLE["native_patterns"]]
-    return _either(ir.Member(key, ir.Constant(tuple(_TABLE["native"]))), *patterns)
+    patterns = [ir.And((ours, ir.Matches(key, ir.Constant(pattern)))) for pattern in TABLE["native_patterns"]]
+    return _either(ir.Member(key, ir.Constant(tuple(TABLE["native"]))), *patterns)
 
 
 def _native_in(container: ir.Expr) -> ir.Quantified:
@@ -289,7 +289,7 @@ def _native_percent(version: Version) -> Offer:
 
 
 def _native_vendor(version: Version) -> Offer:
-    vendors = {*_TABLE["native"].values(), *_TABLE["native_patterns"].values()}
+    vendors = {*TABLE["native"].values(), *TABLE["native_patterns"].values()}
     assert len(vendors) == 1, "the table names several vendors: lower each with its own keys"
     there = ir.Compare(">", ir.Size(_NATIVES), ir.Constant(0))
     return Offer(ir.If(there, ir.Constant(vendors.pop()), ir.ABSENT), "native-vendor", _NATIVE_PLACE)

@@ -6,21 +6,27 @@ the older ones, and a field on which the rest do not agree is UNKNOWN.
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from gpuvet.compiled.facts import FACTS
 from gpuvet.resolve.fields import Candidate, Inputs, Known, Resolved
+from gpuvet.resolve.tensor_fusion_sources import (
+    DIALECTS,
+    DOMAIN,
+    FIELDS,
+    STATED,
+    TABLE,
+    Springs,
+    course,
+    from_version,
+    plans,
+    since,
+    sources_of,
+    springs,
+)
 from gpuvet.values.total import UNKNOWN, Unknown, get, integer, items, matches, placeholder, quantity, split
-from gpuvet.values.version import Version, in_range, parse_version
+from gpuvet.values.version import Version, parse_version
 
-DOMAIN = "tensor-fusion.ai"
-STATED = "stated-"
-"""Before the name of a field: what is stated for it, taking it that a quota which is not among the inputs gives nothing."""
-_TABLE: dict[str, Any] = FACTS["tensor-fusion-precedence"]
-_FIELDS: dict[str, list[dict[str, Any]]] = _TABLE["fields"]
 _ANNOTATIONS = ("pod", "metadata", "annotations")
-_LABELS = frozenset(field for field, sources in _FIELDS.items() if any(source["from"] == "label" for source in sources))
 
 
 class _Offer(NamedTuple):
@@ -30,52 +36,11 @@ class _Offer(NamedTuple):
     place: tuple[Any, ...] | None = None
 
 
-_Sources = dict[str, tuple[dict[str, Any], ...]]
-
-
-@lru_cache(maxsize=64)
-def _sources(version: Version) -> _Sources:
-    """Field -> the sources that count in a version."""
-    return {
-        field: tuple(source for source in listed if "versions" not in source or in_range(version, source["versions"]))
-        for field, listed in _FIELDS.items()
-    }
-
-
-def _dialects() -> dict[str, Version]:
-    found = {}
-    for name, text in _TABLE["dialects"].items():
-        version = parse_version(text)
-        assert version is not None, text
-        found[name] = version
-    return found
-
-
-_DIALECTS = _dialects()
-
-
-@lru_cache(maxsize=1024)
-def _readers(key: str, sort: str) -> tuple[Version, ...]:
-    """The dialects that read an annotation or label."""
-    return tuple(
-        version
-        for version in _DIALECTS.values()
-        if any(
-            source["from"] == sort and source.get("key", field) == key for field, listed in _sources(version).items() for source in listed
-        )
-    )
-
-
-@lru_cache(maxsize=1024)
-def _direct(field: str, versions: tuple[Version, ...]) -> str | None:
-    """What the annotation of a field may be, when it comes before all other sources in all these versions; else None."""
-    takes = set()
-    for version in versions:
-        first = next((source for source in _sources(version).get(field, ()) if source["from"] != "dedicated"), None)
-        if first is None or first["from"] != "annotation" or not {"unless", "when", "key"}.isdisjoint(first):
-            return None
-        takes.add(first["takes"])
-    return takes.pop() if len(takes) == 1 else None
+_NOTHING = _Offer(None)
+_DIFFER = _Offer(None, ("differ",))
+_CERTAIN: frozenset[str] = frozenset()
+_PROFILE = frozenset(("WorkloadProfile",))
+_PROFILE_KEYS = frozenset((f"{DOMAIN}/workload-profile", f"{DOMAIN}/client-profile"))
 
 
 class TensorFusion:
@@ -85,20 +50,19 @@ class TensorFusion:
         """With `full` the fields also say which values are shadowed, which takes a look at every source."""
         self.inputs = inputs
         self.full = full
-        named = parse_version(inputs.platforms.get("tensorFusion", ""))
+        named = parse_version(inputs.platforms["tensorFusion"]) if "tensorFusion" in inputs.platforms else None
         self.version = named
         self.annotations = get(inputs.pod, "metadata", "annotations")
         self.labels = get(inputs.pod, "metadata", "labels")
         self._views: dict[Version, _View] = {}
         self._fields: dict[str, Resolved | None] = {}
         self._hangs_on: dict[str, frozenset[str]] = {}
-        self._plain = not full and get(self.annotations, f"{DOMAIN}/dedicated-gpu") is None
-        """Whether an annotation that comes first is sure to win."""
         self.versions: tuple[Version, ...] = (named,) if named is not None else self._compatible()
+        self._plans = plans(self.versions, named is not None)
 
     def fields(self) -> tuple[str, ...]:
         """All names."""
-        return tuple(_FIELDS)
+        return tuple(FIELDS)
 
     def field(self, name: str) -> Resolved | None:
         """What counts."""
@@ -114,19 +78,22 @@ class TensorFusion:
         return self._hangs_on[name]
 
     def _field(self, name: str) -> Resolved | None:
-        versions = self.versions
-        key = name.removeprefix(STATED)
-        sort = "label" if key in _LABELS else "annotation"
-        full = f"{DOMAIN}/{key}"
-        written = get(self.labels if sort == "label" else self.annotations, full)
-        if written is not None:
-            if self.version is None:
-                own = _readers(key, sort)
-                versions = tuple(v for v in versions if v in own) or own or versions
-            if self._plain and sort == "annotation" and (takes := _direct(key, versions)) is not None:
-                offer = _taken(written, takes, (*_ANNOTATIONS, full))
-                if offer is not None:
-                    return Resolved(offer.value, "annotation", offer.place)
+        plan = self._plans[name]
+        written = get(self.labels if plan.is_label else self.annotations, plan.key)
+        versions = self.versions if written is None else plan.written
+        if not self.full:
+            if written is not None and plan.takes and plan.rivals.isdisjoint(self.annotations or ()):
+                offers = [
+                    _taken(written, takes, ("pod", "metadata", "labels" if plan.is_label else "annotations", plan.key))
+                    for takes in plan.takes
+                ]
+                offer = offers[0]
+                if offer is not None and (len(offers) == 1 or all(other == offer for other in offers)):
+                    self._hangs_on[name] = _CERTAIN
+                    return Resolved(offer.value, "label" if plan.is_label else "annotation", offer.place)
+            short = self._short(versions, plan.name, name)
+            if short is not None:
+                return short[0]
         answers = [self._view(version).field(name) for version in versions]
         last = answers[-1]
         if all((answer.value if answer else None) == (last.value if last else None) for answer in answers):
@@ -143,20 +110,86 @@ class TensorFusion:
             self._views[version] = _View(self.inputs, self.annotations, self.labels, version, self.full)
         return self._views[version]
 
+    def _short(self, versions: tuple[Version, ...], name: str, stated: str) -> tuple[Resolved | None] | None:
+        """The answer in a tuple, where all versions certainly give the same one; None where they have to be asked."""
+        annotations = self.annotations or {}
+        if type(annotations) is not dict:
+            return None
+        self._hangs_on[stated] = _CERTAIN
+        origins = springs(versions, name)
+        if origins is not None and origins.keys.isdisjoint(annotations) and self._gives_nothing(origins, versions, stated):
+            return (None,)
+        steps = course(versions, name)
+        if steps.rivals.isdisjoint(annotations):
+            for source in steps.sources:
+                found = self._same(source, versions, name)
+                if found is _DIFFER:
+                    break
+                if found.value is not None:
+                    if found.value is UNKNOWN and source["from"] == "profile":
+                        self._hangs_on[stated] = _PROFILE
+                    return (Resolved(found.value, source["from"], found.place),)
+            else:
+                if steps.whole:
+                    return (None,)
+        del self._hangs_on[stated]
+        return None
+
+    def _gives_nothing(self, origins: Springs, versions: tuple[Version, ...], stated: str) -> bool:
+        """Whether native limits, profile and quota certainly have no value for a field."""
+        if origins.native and self._has_natives():
+            return False
+        if origins.paths and not _PROFILE_KEYS.isdisjoint(self.annotations or ()) and not self._profile_lacks(origins.paths, versions):
+            return False
+        return not origins.quota or self._no_quota(stated)
+
+    def _same(self, source: dict[str, Any], versions: tuple[Version, ...], name: str) -> _Offer:
+        """What a source that the versions share has to offer; `_DIFFER` when they make different things of it."""
+        match source["from"]:
+            case "default":
+                return _Offer(source["value"])
+            case "profile":
+                return self._view(versions[-1])._offer(name, source) or _NOTHING
+        where = "labels" if source["from"] == "label" else "annotations"
+        key = f"{DOMAIN}/{source.get('key', name)}"
+        value = get(self.labels if where == "labels" else self.annotations, key)
+        if value is None:
+            return _NOTHING
+        offers = [_taken(value, takes, ("pod", "metadata", where, key)) or _NOTHING for takes in source["takes"]]
+        return offers[0] if all(offer == offers[0] for offer in offers) else _DIFFER
+
+    def _profile_lacks(self, paths: frozenset[tuple[str, ...]], versions: tuple[Version, ...]) -> bool:
+        """Whether the profile is known and says nothing in any of these places."""
+        named = self._short(versions, "workload-profile", "workload-profile")
+        if named is None or named[0] is None or type(named[0].value) is not str or placeholder(named[0].value):
+            return False
+        profile = self.inputs.find("WorkloadProfile", named[0].value, None)
+        return profile is not UNKNOWN and all(get(profile, *path) is None for path in paths)
+
+    def _no_quota(self, stated: str) -> bool:
+        """Whether no quota gives a value; a field that is only `stated` takes it so while none is known."""
+        listed, complete = self.inputs.objects("GPUResourceQuota")
+        if any(quota.namespace == self.inputs.namespace for quota in listed) or not (complete or stated.startswith(STATED)):
+            return False
+        if not complete:
+            self._hangs_on[stated] = frozenset(("GPUResourceQuota",))
+        return True
+
+    def _has_natives(self) -> bool:
+        return next(self._view(self.versions[-1]).natives(), None) is not None
+
     def _compatible(self) -> tuple[Version, ...]:
         """All dialects but those older than a key that is present. Old keys exclude nothing: they are often just left over."""
-        versions = tuple(_DIALECTS.values())
-        for sort, keys in (("annotation", self.annotations), ("label", self.labels)):
-            for key in keys if type(keys) is dict else ():
-                if type(key) is str and key.startswith(f"{DOMAIN}/"):
-                    readers = _readers(key[len(DOMAIN) + 1 :], sort)
-                    if readers:
-                        versions = tuple(version for version in versions if version >= readers[0])
-        return versions
+        found = [
+            since(key, sort)
+            for sort, keys in (("annotation", self.annotations), ("label", self.labels))
+            for key in (keys if type(keys) is dict else ())
+        ]
+        return from_version(max(found, default=None))
 
     @staticmethod
     def _names(versions: tuple[Version, ...]) -> list[str]:
-        return [next(name for name, own in _DIALECTS.items() if own == version) for version in versions]
+        return [next(name for name, own in DIALECTS.items() if own == version) for version in versions]
 
 
 def _word(answer: Resolved | None) -> str:
@@ -173,7 +206,7 @@ class _View:
         self.annotations = annotations
         self.labels = labels
         self.full = full
-        self.sources = _sources(version)
+        self.sources = sources_of(version)
         self._fields: dict[str, Resolved | None] = {}
         self._stated = False
         self._open: set[str] = set()
@@ -419,9 +452,11 @@ _COMPUTED = {
 
 def vendor_of(resource: str) -> str | None:
     """The vendor of a native GPU resource that the operator knows without configuration; None for every other resource."""
-    vendor = _TABLE["native"].get(resource)
+    if "/" not in resource:
+        return None
+    vendor = TABLE["native"].get(resource)
     if vendor is None and resource.startswith("nvidia.com/"):
-        vendor = next((name for pattern, name in _TABLE["native_patterns"].items() if matches(resource, pattern)), None)
+        vendor = next((name for pattern, name in TABLE["native_patterns"].items() if matches(resource, pattern)), None)
     return vendor  # type: ignore[no-any-return]
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gpuvet.engine.context import EmptyContext, FactContext
 from gpuvet.engine.judge import Judge
-from gpuvet.engine.needles import NO_NEEDLES, Needles
+from gpuvet.engine.needles import NO_NEEDLES
 from gpuvet.engine.ruleset import RuleSet
 from gpuvet.scan.file import FileJob
 from gpuvet.scan.files import Unreadable, find_files
@@ -125,7 +125,7 @@ def _processors() -> int:
 def _job(settings: Settings, rules: RuleSet, stdin_name: str) -> FileJob:
     judge = Judge(rules, settings.workloads, settings.platform, rules.domains)
     severities = {rule.info.id: rule.severity for rule in rules.rules if rule.info.kind == "input"}
-    context, known_by = EmptyContext(settings.namespace), Needles(rules.sought)
+    context, known_by = EmptyContext(settings.namespace), rules.sought()
     return FileJob(judge, context, rules.needles(), severities, rules.finds, stdin_name, known_by)
 
 

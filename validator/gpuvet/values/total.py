@@ -26,7 +26,6 @@ UNKNOWN = Unknown()
 
 _INT64 = 2**63
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
-_PLACEHOLDERS = ("{{", "${", "$(")
 
 
 def get(value: Any, *keys: Any) -> Any:
@@ -73,7 +72,7 @@ def place_of(found: Iterable[tuple[Place, Any]], index: Any) -> Place:
 
 def placeholder(value: Any) -> bool:
     """Whether a text is still to be filled in by a template engine, so that its value is not known."""
-    return type(value) is str and any(mark in value for mark in _PLACEHOLDERS)
+    return type(value) is str and ("{{" in value or "${" in value or "$(" in value)
 
 
 def equal(left: Any, right: Any) -> bool:

@@ -30,7 +30,7 @@ class _Unfit(Exception):
 
 
 def print_screens(rules: list[tuple[str, str, tuple[ir.Check, ...]]]) -> list[str]:
-    """The source of a module's functions: definitions first, then a screen for each rule (id, sort of subject, checks) that can have one."""
+    """The source of a module's functions: definitions, then a screen for each rule (id, sort of subject, checks) that can have one."""
     screens = [(checks, print_screen(name, on, checks)) for name, on, checks in rules]
     conditions = [expr for checks, screen in screens if screen is not None for check in checks for expr in conditions_of(check)]
     defined = dict.fromkeys(part for expr in conditions for part in reversed(ir.walk(expr)) if isinstance(part, ir.Defined))
@@ -122,7 +122,11 @@ class _Screen(Printer):
         """A loop that ends with the first item that decides."""
         var, of, body = parts
         uses_key = ir.KeyOf(var) in ir.walk(body)
-        yield f"{indent}for {self.target(var, uses_key)} in {self.drawn(of, uses_key)}:"
+        name = None if uses_key else _name_sought(var, of, body, exists)
+        if name is not None and isinstance(of, ir.FindAll):
+            yield f"{indent}for {var} in s.find_named({of.kind!r}, {self.value(name)}):"
+        else:
+            yield f"{indent}for {self.target(var, uses_key)} in {self.drawn(of, uses_key)}:"
         inner = indent + "    "
         yield f"{inner}if {self.value(body) if exists else self.refuted(body)}:"
         if exists != negated:
@@ -278,7 +282,7 @@ class _Screen(Printer):
 
 
 _BOOLEAN = (
-    *(ir.Constant, ir.Amount, ir.Root, ir.Name, ir.KeyOf, ir.Param, ir.Fact, ir.Effective, ir.Source),
+    *(ir.Constant, ir.Amount, ir.Root, ir.Name, ir.KeyOf, ir.Param, ir.Fact, ir.Effective, ir.Source, ir.FindAll),
     *(ir.Present, ir.IsType, ir.Equal, ir.Member, ir.Not, ir.And, ir.Or),
 )
 """What is not worth a name."""
@@ -293,6 +297,19 @@ def _conjuncts(expr: ir.Expr) -> list[ir.Expr]:
     if isinstance(expr, ir.Not) and isinstance(expr.of, ir.Not):
         return _conjuncts(expr.of.of)
     return [] if expr == ir.Constant(True) else [expr]
+
+
+def _name_sought(var: str, of: ir.Expr, body: ir.Expr, exists: bool) -> ir.Expr | None:
+    """The name of the only objects of a kind that decide: `exists` wants that name, or `all` holds for every other one."""
+    if not isinstance(of, ir.FindAll) or of.name:
+        return None
+    parts = _conjuncts(body if exists else ir.Not(body))
+    for part in parts:
+        match part:
+            case ir.Equal(ir.Get(ir.Get(ir.Name(name), ir.Constant(value="metadata")), ir.Constant(value="name")), other):
+                if name == var and var not in ir.free(other) and other != ir.ABSENT:
+                    return other
+    return None
 
 
 def _only_asks(expr: ir.Expr) -> bool:
