@@ -14,7 +14,7 @@ found contains lib.finding(s, "QG003", here, words) if {
 	in_bytes_1dffe679(s)
 	not lib.undecided(s, in_bytes_1dffe679_true_because(s))
 	here := lib.pick(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]) != null, ["self", "resources", "limits", "tke.cloud.tencent.com/qgpu-memory"], ["self", "resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])
-	words := concat("", ["qgpu-memory is ", lib.pick(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]) != null, lib.text(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"])), lib.text(lib.get(s.value, ["resources", "requests", "tke.cloud.tencent.com/qgpu-memory"]))), ", which asks for ", lib.text(lib.whole(lib.quantity(null))), " GiB: the unit is GiB already, a suffix multiplies it"])
+	words := concat("", ["qgpu-memory is ", lib.pick(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]) != null, lib.text(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"])), lib.text(lib.get(s.value, ["resources", "requests", "tke.cloud.tencent.com/qgpu-memory"]))), ", which asks for ", "…", " GiB: the unit is GiB already, a suffix multiplies it"])
 }
 
 rules["QG004"] := {"severity": "error", "supersedes": []}

@@ -6,8 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from tests.differential.python import ordered
-
+from differential.python import ordered
 from gpuvet.language import ir
 from gpuvet.language.catalogue import LoadedRule
 from gpuvet.manifests.reader import read

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.differential.objects import _at, _places, fixtures, mutants
-from tests.differential.opa import Opa, opa_binary, server
-from tests.differential.python import Reference
 
+from differential.objects import _at, _places, fixtures, mutants
+from differential.opa import Opa, opa_binary, server
+from differential.python import Reference
 from gpuvet.generate.policies import exported, render_rego
 from gpuvet.settings.config import Settings, load_settings
 

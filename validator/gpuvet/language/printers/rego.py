@@ -599,10 +599,14 @@ class Printer:
                 return quoted(words)
             case ir.If(test, then, otherwise) if expr not in self.named:
                 return f"lib.pick({self.truth(test)}, {self.shown(then)}, {self.shown(otherwise)})"
+        if any(isinstance(part, _UNSAYABLE) or (isinstance(part, ir.Text) and part.op == "repaired") for part in ir.walk(expr)):
+            return quoted("…")
         show = {"quantity": "amount", "version": "dotted"}.get(ir.type_of(expr), "text")
         return f"lib.{show}({self.value(expr)})"
 
 
+_UNSAYABLE = ir.Nearest | ir.Python | ir.Parsed | ir.Find | ir.FindAll
+"""What a message may hold of which Rego knows nothing."""
 _UNSETTLED = object()
 _SINGLE = re.compile(r"\[[^\[\]|]*(\[[^\[\]|]*\][^\[\]|]*)*\]")
 
