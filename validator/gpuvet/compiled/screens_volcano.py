@@ -337,3 +337,12 @@ def VJ104(s: Any, p: Any) -> bool:
                             return True
                             break
     return False
+
+
+def VJ125_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    v1 = spec.get('schedulerName')
+    if ((v1 == 'volcano') or ((not (v1 is not None)) and (get(template_, 'kind') in ('Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh')) and ((get(template_, 'scheduler') if (get(template_, 'scheduler') is not None) else 'volcano') == 'volcano'))):
+        return True
+    return False

@@ -65,17 +65,17 @@ class Hearing:
             self._try(selected.rules, subject)
 
     def _speaking(self, alike: Alike, subject: Subject) -> tuple[Entry, ...]:
-        """The rules that have something to say about a part of the subject."""
+        """The rules that a part of the subject lets say something."""
         try:
             content = dumps(subject.part(alike.part), 2)
         except ValueError:
-            return alike.entries
+            return tuple(entry for _, entry in alike.entries)
         speaking = alike.remembered.get(content)
         if speaking is None:
             try:
-                speaking = tuple(entry for entry in alike.entries if entry[0](subject, entry[1]))
+                speaking = tuple(entry for screen, entry in alike.entries if screen(subject, entry[1]))
             except Exception:  # noqa: BLE001 - found again when the rules run, one by one
-                return alike.entries
+                return tuple(entry for _, entry in alike.entries)
             if len(alike.remembered) < _REMEMBERED:
                 alike.remembered[content] = speaking
         return speaking
