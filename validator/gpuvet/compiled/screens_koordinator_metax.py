@@ -890,17 +890,8 @@ def KM150(s: Any, p: Any) -> bool:
 def KM050(s: Any, p: Any) -> bool:
     spec = s.spec
     for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
-        for config in items(s.find_all('ConfigMap', 'metax-device-config')):
-            v1 = get(config, 'data')
-            v2 = s.parsed(get(v1, 'cluster-config'), 'yaml')
-            if (not (get(v2, 'mode') == 'sgpu')):
-                v3 = s.parsed(get(v1, 'nodes-config'), 'yaml')
-                for entry in items(v3):
-                    if (get(entry, 'mode') == 'sgpu'):
-                        break
-                else:
-                    if ((type(v2) is dict) or (type(v3) is list)):
-                        return True
+        if s.once_for_all('KM050.1', ('ConfigMap',), lambda: any(((is_type(s.parsed(get(config, 'data', 'cluster-config'), 'yaml'), 'map') or is_type(s.parsed(get(config, 'data', 'nodes-config'), 'yaml'), 'list')) and (not equal(get(s.parsed(get(config, 'data', 'cluster-config'), 'yaml'), 'mode'), 'sgpu')) and (not any(equal(get(entry, 'mode'), 'sgpu') for entry in items(s.parsed(get(config, 'data', 'nodes-config'), 'yaml'))))) for config in items(s.find_all('ConfigMap', 'metax-device-config')))):
+            return True
     return False
 
 

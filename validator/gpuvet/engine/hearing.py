@@ -3,7 +3,7 @@
 from marshal import dumps
 from typing import Any, NamedTuple
 
-from gpuvet.engine.context import Context, Fact
+from gpuvet.engine.context import Context, EmptyContext, Fact
 from gpuvet.engine.placing import build_finding
 from gpuvet.engine.ruleset import Alike, BoundRule, Entry, Selected
 from gpuvet.engine.subject import ObjectScope, Subject
@@ -12,9 +12,11 @@ from gpuvet.values.finding import Finding
 from gpuvet.values.path import Path
 from gpuvet.values.total import UNKNOWN, placeholder
 
-
 _REMEMBERED = 2_000
 """Parts of manifests for which it is remembered what rules made of them, for each selection of rules."""
+
+
+_NOBODY = EmptyContext()
 
 
 class Crash(NamedTuple):
@@ -132,7 +134,7 @@ class Hearing:
     def park(self, document: Document) -> None:
         """Lets go of the text until other objects are known; `document` reads it again when a place in it is asked for."""
         scope = self.scope
-        scope.document = document
+        scope.document, scope.context = document, _NOBODY
         scope.found = {key: fact._replace(document=None) for key, fact in scope.found.items()}
         for charge in self._charges:
             if charge.fact is not None:

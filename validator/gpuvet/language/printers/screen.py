@@ -89,6 +89,13 @@ class _Screen(Printer):
             self.hoisted = before
             return
         var, of = loops[0]
+        if len(loops) == 1 and isinstance(of, ir.FindAll) and tests and all(_of_run(test, var) for test in tests):
+            # What is known says it for all subjects alike.
+            self.count += 1
+            plain = Printer().value(ir.Quantified("exists", var, of, ir.And(tuple(tests))))
+            yield f"{indent}if s.once_for_all('{self.name}.{self.count}', ({of.kind!r},), lambda: {plain}):"
+            yield f"{indent}    return True"
+            return
         uses_key = any(ir.KeyOf(var) in ir.walk(expr) for expr in (*tests, *(other for _, other in loops[1:])))
         if isinstance(of, ir.Python):
             raise _Unfit
@@ -286,6 +293,12 @@ _BOOLEAN = (
     *(ir.Present, ir.IsType, ir.Equal, ir.Member, ir.Not, ir.And, ir.Or),
 )
 """What is not worth a name."""
+
+
+def _of_run(expr: ir.Expr, var: str) -> bool:
+    """Whether an expression is the same for all subjects, but for one variable."""
+    own = (ir.Root, ir.Effective, ir.Source, ir.Find, ir.FindAll, ir.PodSum, ir.Python, ir.KeyOf, ir.Defined)
+    return not any(isinstance(part, own) for part in ir.walk(expr)) and ir.free(expr) <= {var}
 
 
 def _name_sought(var: str, of: ir.Expr, body: ir.Expr, exists: bool) -> ir.Expr | None:
