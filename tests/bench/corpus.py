@@ -43,7 +43,9 @@ def write_dense(folder: Path, shape: Shape) -> int:
 
 def write_mixed(folder: Path, shape: Shape) -> int:
     """Writes the files; returns the number of documents."""
-    return _write(folder, shape, lambda number, dice: _dense_file(number, shape, dice) if number % 10 == 3 else _plain_file(number, shape, dice))
+    return _write(
+        folder, shape, lambda number, dice: _dense_file(number, shape, dice) if number % 10 == 3 else _plain_file(number, shape, dice)
+    )
 
 
 def _write(folder: Path, shape: Shape, make: Callable[[int, random.Random], list[str]]) -> int:
@@ -116,7 +118,7 @@ def _env(dice: random.Random, many: int) -> str:
     out = "env:\n"
     for number in range(many):
         if number % 4 == 3:
-            out += f"  - name: SECRET_{number}\n    valueFrom:\n      secretKeyRef:\n        name: credentials-{dice.randrange(50)}\n        key: token\n"
+            out += f"  - name: SECRET_{number}\n    valueFrom:\n      secretKeyRef:\n        name: credentials-{dice.randrange(50)}\n        key: token\n"  # noqa: E501
         else:
             out += f'  - name: OPTION_{number}\n    value: "{dice.randrange(100_000)}"\n'
     return out
@@ -152,7 +154,10 @@ def _container(name: str, image: str, resources: str, dice: random.Random, env: 
       protocol: TCP
 """
     out += _block(_env(dice, env), 2) + _block(_PROBES, 2) + _block(resources, 2)
-    return out + "  volumeMounts:\n    - name: models\n      mountPath: /models\n      readOnly: true\n    - name: scratch\n      mountPath: /tmp\n"
+    return (
+        out
+        + "  volumeMounts:\n    - name: models\n      mountPath: /models\n      readOnly: true\n    - name: scratch\n      mountPath: /tmp\n"  # noqa: E501
+    )
 
 
 _VOLUMES = """\
@@ -182,7 +187,7 @@ def _workload(kind: str, name: str, dice: random.Random, annotations: str, label
         metadata += "      annotations:\n" + _block(annotations, 8)
     return (
         _head("apps/v1", kind, name, dice, namespace)
-        + f"spec:\n  replicas: {dice.randrange(1, 9)}\n{service}  selector:\n    matchLabels:\n      app: {name}\n  template:\n    metadata:\n"
+        + f"spec:\n  replicas: {dice.randrange(1, 9)}\n{service}  selector:\n    matchLabels:\n      app: {name}\n  template:\n    metadata:\n"  # noqa: E501
         + metadata
         + "    spec:\n"
         + _block(spec, 6)
@@ -237,7 +242,9 @@ def _shared(dice: random.Random) -> tuple[str, str]:
 
 def _tf_deployment(name: str, dice: random.Random, wrong: bool, profile: str = "") -> str:
     profile, namespace = (profile, NAMESPACES[0]) if profile else _shared(dice)
-    return _workload("Deployment", name, dice, _tf_annotations(dice, wrong, profile), 'tensor-fusion.ai/enabled: "true"', _tf_spec(dice), namespace)
+    return _workload(
+        "Deployment", name, dice, _tf_annotations(dice, wrong, profile), 'tensor-fusion.ai/enabled: "true"', _tf_spec(dice), namespace
+    )
 
 
 def _tf_pod(name: str, dice: random.Random, wrong: bool) -> str:
@@ -468,7 +475,8 @@ def _qgpu_workload(kind: str) -> Callable[[str, random.Random, bool], str]:
 
 def _placement(usage: str) -> str:
     tolerations = "".join(
-        f"  - key: maip.mxsf.io/node.usage\n    operator: Equal\n    value: {value}\n    effect: NoSchedule\n" for value in (usage, "hybrid")
+        f"  - key: maip.mxsf.io/node.usage\n    operator: Equal\n    value: {value}\n    effect: NoSchedule\n"
+        for value in (usage, "hybrid")
     )
     return f"""\
 affinity:
@@ -587,6 +595,12 @@ def _settings(name: str, dice: random.Random) -> str:
 def _role(name: str, dice: random.Random) -> str:
     rules = "".join(
         f'  - apiGroups: ["{group}"]\n    resources: ["{kind}"]\n    verbs: ["get", "list", "watch"]\n'
-        for group, kind in (("", "pods"), ("", "configmaps"), ("apps", "deployments"), ("batch", "jobs"), ("networking.k8s.io", "ingresses"))
+        for group, kind in (
+            ("", "pods"),
+            ("", "configmaps"),
+            ("apps", "deployments"),
+            ("batch", "jobs"),
+            ("networking.k8s.io", "ingresses"),
+        )
     )
     return _head("rbac.authorization.k8s.io/v1", "Role", name, dice) + "rules:\n" + rules * 3

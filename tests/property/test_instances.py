@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import lists, sampled_from
-from schemas.instances import Instance, changes, combined, pydantic_refuses, schema_refuses
 
 from gpuvet.models.catalogue import RESOURCES
+from schemas.instances import Instance, changes, combined, pydantic_refuses, schema_refuses
 
 
 @pytest.mark.parametrize("kind", RESOURCES)

@@ -310,7 +310,8 @@ CONTRACT = record(schemaVersion={"const": 1}, summary=SUMMARY, findings={"type":
 
 
 def test_the_json_report_keeps_its_contract(capsys: pytest.CaptureFixture[str], checkout: Path) -> None:
-    found = report(capsys, str(checkout / "examples"), str(checkout / "tests" / "fixtures"), "torn.yaml", "missing.yaml")
+    fixtures = [str(checkout / "tests" / "fixtures" / family) for family in ("K8S", "QG")]
+    found = report(capsys, str(checkout / "examples"), *fixtures, "torn.yaml", "missing.yaml")
     jsonschema.validate(found, CONTRACT)
     assert len(found["findings"]) > 100
     assert any(finding["fix"] and finding["fix"]["edits"] for finding in found["findings"])

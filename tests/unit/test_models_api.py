@@ -61,3 +61,20 @@ def test_kubeconform_layout(checkout: Path) -> None:
         path = checkout / "schemas" / "jsonschema" / group / f"{kind.lower()}_{version}.json"
         schema: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         jsonschema.Draft202012Validator(schema).validate({"apiVersion": f"{group}/{version}", "kind": kind})
+
+
+def test_good_examples_conform_to_models_and_schemas(checkout: Path) -> None:
+    from gpuvet.manifests.reader import read
+    from schemas.instances import pydantic_refuses, schema_refuses
+
+    kinds = {model.identity(): name for name, model in RESOURCES.items()}
+    judged = []
+    for path in sorted((checkout / "examples" / "good").rglob("*.yaml")):
+        for document in read(path.read_bytes()).documents:
+            value = document.value
+            group, _, version = str(value.get("apiVersion")).rpartition("/") if isinstance(value, dict) else ("", "", "")
+            if (name := kinds.get((group, version, value.get("kind") if isinstance(value, dict) else ""))) is not None:
+                assert pydantic_refuses(name, value) == []
+                assert schema_refuses(name, value) == []
+                judged.append(name)
+    assert {"WorkloadProfile", "Device", "VolcanoJob"} <= set(judged)

@@ -107,6 +107,18 @@ def test_references_between_editor_schemas_lead_somewhere() -> None:
             assert target
 
 
+def test_command(checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from gpuvet.cli.main import main
+
+    assert main(["generate", "schemas", "--check"]) == 0
+    assert main(["generate", "schemas", "--out", str(tmp_path), "--check"]) == 1
+    assert "stale: schemas/crd/tensor-fusion.ai_workloadprofiles.yaml" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    assert main(["generate", "schemas", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "catalog.json").read_text(encoding="utf-8") == FILES["catalog.json"]
+    assert main(["generate", "docs", "--out", str(tmp_path)]) == 2
+
+
 def test_catalog_names_files_that_exist() -> None:
     catalog = json.loads(FILES["catalog.json"])
     for entry in catalog["schemas"]:
@@ -264,6 +276,63 @@ def _yaml12(path: Path) -> Any:
         return [fixed(item) for item in value] if isinstance(value, list) else value
 
     return fixed(read(path.read_bytes()).documents[0].value)
+
+
+CONFIGS = (
+    "{}",
+    "bundle: strict",
+    "bundle: [strict]",
+    "bundle:",
+    "bundel: strict",
+    "rules: {QG004: off}",
+    "rules: {QG004: 'off', 'TF*': warning, KM032: {severity: info, parameters: {a: 1}}}",
+    "rules: {QG004: fatal}",
+    "rules: {QG004: {severty: info}}",
+    "rules: {QG004: {parameters: [1]}}",
+    "rules: [QG004]",
+    "platform: {tensorFusion: 1.48.4, kubernetes: 1.30}",
+    "platform: {tensorFusion: v1.48.4}",
+    "platform: {tensorFusion: newest}",
+    "platform: {tensorFusion: true}",
+    "platform: {tensorfusion: 1.48.4}",
+    "domains: {tensorFusion: gpu.example.com}",
+    "domains: {tensorFusion: 5}",
+    "domains: {koordinator: a.b}",
+    "usageKey: a.io/node.usage",
+    "usageKey: 5",
+    "exclude: [a/, b/]",
+    "exclude: a/",
+    "exclude: [1]",
+    "context: {paths: [a], complete: [WorkloadProfile]}",
+    "context: {paths: a}",
+    "context: {path: [a]}",
+    "workloads: [{group: a.io, kind: A, templates: [{podTemplate: 'spec.workers[*].template', defaultReplicas: 1}]}]",
+    "workloads: [{kind: A, templates: []}]",
+    "workloads: [{templates: [{podSpec: spec}]}]",
+    "workloads: [{kind: A, templates: [{podSpec: spec, podTemplate: spec}]}]",
+    "workloads: [{kind: A, templates: [{podSpec: 'spec worker'}]}]",
+    "workloads: [{kind: A, validated: maybe, templates: [{podSpec: spec}]}]",
+    "workloads: [{kind: A, templates: [{podSpec: spec, defaultReplicas: -1}]}]",
+    "workloads: {kind: A}",
+    "namespace: team",
+    "gpuModels: [NVIDIA-H20]",
+)
+
+
+@pytest.mark.parametrize("text", CONFIGS)
+def test_configuration_is_judged_as_gpuvet_itself_does(tmp_path: Path, text: str) -> None:
+    from gpuvet.manifests.reader import read
+    from gpuvet.settings.config import load_settings
+    from gpuvet.values.errors import ConfigError
+
+    (tmp_path / ".gpuvet.yaml").write_text(text + "\n", encoding="utf-8")
+    try:
+        load_settings(tmp_path / ".gpuvet.yaml")
+        taken = True
+    except ConfigError:
+        taken = False
+    value = read(text.encode()).documents[0].value
+    assert jsonschema.Draft202012Validator(JSON["jsonschema/gpuvet/config.json"]).is_valid(value) == taken
 
 
 @pytest.mark.parametrize(

@@ -34,12 +34,16 @@ def register(commands: Any) -> None:
     )
     parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="file, folder, or - (default: the current folder)")
     parser.add_argument("--format", default="text", choices=["text", "json"], help="format on standard output (default: text)")
-    parser.add_argument("--output", action="append", default=[], metavar="FORMAT=FILE", help="write a report to a file too; may be repeated")
+    parser.add_argument(
+        "--output", action="append", default=[], metavar="FORMAT=FILE", help="write a report to a file too; may be repeated"
+    )
     parser.add_argument("--fail-on", default="error", choices=SEVERITIES, help="the least severity that makes the exit code 1")
     parser.add_argument("--config", metavar="FILE", help="the configuration (default: the nearest .gpuvet.yaml above the first PATH)")
     parser.add_argument("--bundle", metavar="NAME", help="what to enforce: default, strict, one vocabulary, or a bundle file")
     parser.add_argument("--stdin-filename", default="<stdin>", metavar="NAME", help="what findings in standard input are called")
-    parser.add_argument("-j", "--jobs", type=int, default=0, metavar="N", help="processes (default: one, or one a processor for many files)")
+    parser.add_argument(
+        "-j", "--jobs", type=int, default=0, metavar="N", help="processes (default: one, or one a processor for many files)"
+    )
     parser.set_defaults(run=run)
 
 
@@ -64,8 +68,8 @@ def run(options: argparse.Namespace) -> int:
     result = scan(request)
     progress.done()
     _write(options.format, result, request, None)
-    for format, file in outputs:
-        _write(format, result, request, file)
+    for name, file in outputs:
+        _write(name, result, request, file)
     # The process ends here, and its last act would be to look for garbage in all that it ever loaded.
     gc.freeze()
     if result.crashed:

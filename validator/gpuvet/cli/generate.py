@@ -13,10 +13,15 @@ def register(commands: Any) -> None:
     parser = commands.add_parser(
         "generate",
         help="renew generated files (in a checkout)",
-        description="Renews generated files: compiled/ from rules and models, schemas/ and docs/reference/ from models, docs/rules/.",
+        description="Renews generated files: compiled/ from rules and models, schemas/ and docs/reference/ from models, docs/rules/ and"
+        " docs/exports.md, policies/. Policies can be written anywhere, for a bundle or a configuration of your own.",
     )
-    parser.add_argument("what", nargs="*", choices=["compiled", "schemas", "docs", []], help="compiled, schemas, docs (default: all)")
-    parser.add_argument("--out", metavar="DIR", help="where to write schemas (default: schemas/ of the checkout)")
+    what = ["compiled", "schemas", "docs", "policies", "deploy"]
+    parser.add_argument("what", nargs="*", choices=[*what, []], help=f"{', '.join(what)} (default: all)")
+    parser.add_argument("--out", metavar="DIR", help="where to write schemas or policies (default: their folder in the checkout)")
+    parser.add_argument("--target", default="rego", choices=["rego"], help="policies: for which engine (default: rego)")
+    parser.add_argument("--bundle", metavar="NAME", help="policies: the bundle to enforce (default: default)")
+    parser.add_argument("--config", metavar="FILE", help="policies: the configuration to enforce (default: none)")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when something is stale")
     parser.set_defaults(run=run)
 
@@ -26,12 +31,16 @@ def run(options: argparse.Namespace) -> int:
     from gpuvet.values.data import checkout, package_folder
 
     root = checkout()
-    if root is None:
-        raise UsageError("generate works in a checkout of gpuvet only")
+    what = options.what or ["compiled", "schemas", "docs", "policies", "deploy"]
+    if options.out is not None and what not in (["schemas"], ["policies"]):
+        raise UsageError("--out goes with `gpuvet generate schemas` or `gpuvet generate policies` alone")
+    if (options.bundle or options.config) and (what != ["policies"] or options.out is None):
+        raise UsageError("--bundle and --config go with `gpuvet generate policies --out DIR`: the checkout's own are of the default bundle")
+    if root is None and (what != ["policies"] or options.out is None):
+        raise UsageError("generate works in a checkout of gpuvet only, but for `gpuvet generate policies --out DIR`")
     stale: list[str] = []
-    what = options.what or ["compiled", "schemas", "docs"]
-    if options.out is not None and what != ["schemas"]:
-        raise UsageError("--out goes with `gpuvet generate schemas` alone")
+    if root is None:
+        return _told(_policies(options, root), options.check)
     if "compiled" in what:
         from gpuvet.generate.compiled import write_compiled
 
@@ -45,6 +54,7 @@ def run(options: argparse.Namespace) -> int:
         from gpuvet.compiled.catalogue import RULES
         from gpuvet.generate.compiled import write_files
         from gpuvet.generate.coverage import render_coverage
+        from gpuvet.generate.exports import render_exports
         from gpuvet.generate.pages import render_docs
         from gpuvet.generate.reference import render_reference
 
@@ -52,11 +62,40 @@ def run(options: argparse.Namespace) -> int:
             ("rules", {"coverage.yaml": render_coverage(list(RULES))}, "coverage.yaml"),
             ("docs/rules", render_docs(list(RULES)), "*.md"),
             ("docs/reference", render_reference(), "*.md"),
+            ("docs", {"exports.md": render_exports(RULES)}, "exports.md"),
         )
         for folder, files, ours in written:
             stale += [f"{folder}/{name}" for name in write_files(root / folder, files, ours, options.check)]
+    if "deploy" in what:
+        from gpuvet import __version__
+        from gpuvet.admission.deploy import render_deploy
+        from gpuvet.cluster.watch import KINDS
+        from gpuvet.generate.compiled import write_files
+
+        deploy = render_deploy(__version__, tuple(kind.resource for kind in KINDS))
+        stale += [f"deploy/{name}" for name in write_files(root / "deploy", deploy, "*/**/*.yaml", options.check)]
+    if "policies" in what:
+        stale += _policies(options, root)
+    return _told(stale, options.check)
+
+
+def _told(stale: list[str], check: bool) -> int:
     for name in stale:
-        print(f"{'stale' if options.check else 'wrote'}: {name}", file=sys.stderr)
-    if stale and options.check:
+        print(f"{'stale' if check else 'wrote'}: {name}", file=sys.stderr)
+    if stale and check:
         print("run `gpuvet generate`", file=sys.stderr)
-    return 1 if stale and options.check else 0
+    return 1 if stale and check else 0
+
+
+def _policies(options: argparse.Namespace, root: Path | None) -> list[str]:
+    from gpuvet.generate.compiled import write_files
+    from gpuvet.generate.policies import render_rego
+    from gpuvet.settings.config import load_settings
+
+    settings = load_settings(Path(options.config) if options.config else None, options.bundle)
+    if options.out is not None:
+        folder = Path(options.out)
+    else:
+        assert root is not None
+        folder = root / "policies" / options.target
+    return [f"{folder.name}/{name}" for name in write_files(folder, render_rego(settings), "*.rego", options.check)]

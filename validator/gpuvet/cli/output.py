@@ -18,10 +18,10 @@ def wants_color(stream: TextIO) -> bool:
 
 def parse_output(text: str) -> tuple[str, str]:
     """FORMAT=FILE of --output. Raises UsageError."""
-    format, mark, file = text.partition("=")
-    if not mark or not file or format not in FORMATS:
+    name, mark, file = text.partition("=")
+    if not mark or not file or name not in FORMATS:
         raise UsageError(f"--output {text}: write FORMAT=FILE with a format of {', '.join(FORMATS)}")
-    return format, file
+    return name, file
 
 
 class SourceLines:

@@ -14,6 +14,7 @@ def register(commands: Any) -> None:
         description="Lists every rule: ours, and your own when the configuration names rule files.",
     )
     parser.add_argument("--format", default="text", choices=["text", "json"])
+    parser.add_argument("--exports", action="store_true", help="list which engines can judge a rule, and why not")
     parser.add_argument("--config", metavar="FILE", help="the configuration (default: the nearest .gpuvet.yaml above the current folder)")
     parser.set_defaults(run=run)
 
@@ -31,6 +32,11 @@ def run(options: argparse.Namespace) -> int:
         fields = ("id", "name", "vocabulary", "severity", "consequence", "kind", "on", "sees", "why", "implements", "sources", "exports")
         json.dump([{field: getattr(info, field) for field in fields} for info in infos], sys.stdout, indent=2, ensure_ascii=False)
         sys.stdout.write("\n")
+        return 0
+    if options.exports:
+        for info in infos:
+            words = "  ".join(f"{engine}: {'yes' if said is True else said}" for engine, said in info.exports.items())
+            print(f"{info.id:<8} {words}")
         return 0
     width = max((len(info.name) for info in infos), default=0)
     for info in infos:

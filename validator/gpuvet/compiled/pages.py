@@ -10982,7 +10982,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '          image: ccr.ccs.tencentyun.com/tkeimages/qgpu-scheduler:v1.0.23\n'),
  'TF002': ('when: >-\n'
            "  !has(label('tensor-fusion.ai/enabled')) && !has(annotation('tensor-fusion.ai/enabled')) && !has(object.spec.template.labels) "
-           '&& !live\n'
+           '&& !made\n'
            "  && !contains(template.kind, 'tensor-fusion.ai') && !pod.metadata.labels.exists(l, matches(key(l), "
            "'tensor-fusion\\.ai/[Ee]na?b?l?e?d?'))\n"
            "  && (template.kind == 'Pod' || !has(object.metadata.labels['tensor-fusion.ai/enabled']))\n"

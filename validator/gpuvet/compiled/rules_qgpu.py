@@ -9,21 +9,21 @@ from gpuvet.values.total import (
 )
 
 
-def _in_bytes_8a7379(s: Any) -> Any:
+def _in_bytes_6facfa(s: Any) -> Any:
     """in_bytes"""
     self_ = s.value
     resources = get(self_, 'resources')
     qgpu_memory = get(resources, 'limits', 'tke.cloud.tencent.com/qgpu-memory')
     qgpu_memory_ = (qgpu_memory if (qgpu_memory is not None) else get(resources, 'requests', 'tke.cloud.tencent.com/qgpu-memory'))
     qgpu_memory_nanos = quantity(qgpu_memory_)
-    return ((matches(qgpu_memory_, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, qgpu_memory_nanos)) or le(1048576, whole(qgpu_memory_nanos)))
+    return ((matches(qgpu_memory_, ' *[0-9.]+([KMGTP]i|[MGTP]) *') and lt(0, qgpu_memory_nanos)) or le(1000000, whole(qgpu_memory_nanos)))
 
 
-def _in_bytes_8a7379_because(s: Any, truth: bool) -> Any:
+def _in_bytes_6facfa_because(s: Any, truth: bool) -> Any:
     """in_bytes"""
     self_ = s.value
     reads_1 = ([get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')] if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else [*[get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory')], *[get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')]])
-    return reason(s, [[*reads_1, *reads_1] if (matches((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')), ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))) else None, reads_1 if le(1048576, whole(quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))) else None]) if truth else [*reads_1, *reads_1]
+    return reason(s, [[*reads_1, *reads_1] if (matches((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')), ' *[0-9.]+([KMGTP]i|[MGTP]) *') and lt(0, quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))) else None, reads_1 if le(1000000, whole(quantity((get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if (get(self_, 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(self_, 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'))))) else None]) if truth else [*reads_1, *reads_1]
 
 
 def _near_dcbe15(s: Any) -> Any:
@@ -62,7 +62,7 @@ def _node_of_qgpu_60ffdb_because(s: Any, truth: bool) -> Any:
 def QG003(s: Any, p: Any, out: Any) -> None:
     """qgpu-memory-in-bytes"""
     self_ = s.value
-    if s.once(_in_bytes_8a7379):
+    if s.once(_in_bytes_6facfa):
         resources = get(self_, 'resources')
         requests = get(resources, 'requests')
         limits = get(resources, 'limits')
@@ -82,7 +82,7 @@ def QG003(s: Any, p: Any, out: Any) -> None:
             qgpu_memory__,
             [],
             (say('write ', text(value_)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory'), value_), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'), value_), )),
-            _in_bytes_8a7379_because(s, True),
+            _in_bytes_6facfa_because(s, True),
         ))
 
 
@@ -338,7 +338,7 @@ def QG011(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     self_ = s.value
     if (not (get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class') is not None)):
-        if (not s.once(_in_bytes_8a7379)):
+        if (not s.once(_in_bytes_6facfa)):
             resources = get(self_, 'resources')
             requests = get(resources, 'requests')
             limits = get(resources, 'limits')
@@ -362,14 +362,14 @@ def QG011(s: Any, p: Any, out: Any) -> None:
                             qgpu_memory__,
                             [(((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-core') if has_qgpu_core else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-core')), 'whole cards are asked for here')],
                             None,
-                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *_in_bytes_8a7379_because(s, False)], *[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])]],
+                            [*[*[get(pod_, 'metadata', 'annotations', 'tke.cloud.tencent.com/app-class')], *_in_bytes_6facfa_because(s, False)], *[*([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_core_] if has_qgpu_core else [*[qgpu_core_], *[qgpu_core]]), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])]],
                         ))
 
 
 def QG048(s: Any, p: Any, out: Any) -> None:
     """qgpu-memory-more-than-a-card"""
     self_ = s.value
-    if (not s.once(_in_bytes_8a7379)):
+    if (not s.once(_in_bytes_6facfa)):
         resources = get(self_, 'resources')
         requests = get(resources, 'requests')
         limits = get(resources, 'limits')
@@ -389,7 +389,7 @@ def QG048(s: Any, p: Any, out: Any) -> None:
                     qgpu_memory__,
                     [],
                     None,
-                    [*[*_in_bytes_8a7379_because(s, False), *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]])], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[largestMemory]]],
+                    [*[*_in_bytes_6facfa_because(s, False), *([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]])], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[largestMemory]]],
                 ))
 
 
@@ -913,7 +913,7 @@ def QG016(s: Any, p: Any, out: Any) -> None:
     limits = get(resources, 'limits')
     qgpu_core = get(limits, 'tke.cloud.tencent.com/qgpu-core')
     if (not le(100, whole(quantity((qgpu_core if (qgpu_core is not None) else get(requests, 'tke.cloud.tencent.com/qgpu-core')))))):
-        if (not s.once(_in_bytes_8a7379)):
+        if (not s.once(_in_bytes_6facfa)):
             qgpu_memory = get(requests, 'tke.cloud.tencent.com/qgpu-memory')
             qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
             has_qgpu_memory = (qgpu_memory_ is not None)
@@ -933,7 +933,7 @@ def QG016(s: Any, p: Any, out: Any) -> None:
                         qgpu_memory__,
                         [],
                         None,
-                        [*[*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *_in_bytes_8a7379_because(s, False), *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[get(FACTS['qgpu-cards'], 'largestMemory')]]], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *reads_2]],
+                        [*[*([qgpu_core] if (qgpu_core is not None) else [*[qgpu_core], *[get(requests, 'tke.cloud.tencent.com/qgpu-core')]]), *_in_bytes_6facfa_because(s, False), *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *[get(FACTS['qgpu-cards'], 'largestMemory')]]], *[*([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]]), *reads_2]],
                     ))
 
 

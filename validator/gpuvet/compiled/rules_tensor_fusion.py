@@ -20,12 +20,11 @@ def TF002(s: Any, p: Any, out: Any) -> None:
         annotations = get(metadata, 'annotations')
         if (not (get(annotations, 'tensor-fusion.ai/enabled') is not None)):
             if (not (get(object_, 'spec', 'template', 'labels') is not None)):
-                metadata_ = get(object_, 'metadata')
-                if (not ((get(metadata, 'ownerReferences') is not None) or (get(labels, 'tensor-fusion.ai/component') is not None) or (get(metadata_, 'uid') is not None))):
+                if (not ((get(metadata, 'ownerReferences') is not None) or (get(labels, 'tensor-fusion.ai/component') is not None))):
                     kind = get(template_, 'kind')
                     if (not contains(kind, 'tensor-fusion.ai')):
                         if (not any(matches(l_at[-1], 'tensor-fusion\\.ai/[Ee]na?b?l?e?d?') for l_at, l in located((*('pod',), 'metadata', 'labels'), labels))):
-                            if (equal(kind, 'Pod') or (not (get(metadata_, 'labels', 'tensor-fusion.ai/enabled') is not None))):
+                            if (equal(kind, 'Pod') or (not (get(object_, 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None))):
                                 if any(starts(a_at[-1], 'tensor-fusion.ai/') for a_at, a in located((*('pod',), 'metadata', 'annotations'), annotations)):
                                     out((
                                         (*('pod',), 'metadata', 'labels'),
@@ -35,7 +34,7 @@ def TF002(s: Any, p: Any, out: Any) -> None:
                                         None,
                                         [],
                                         ('add tensor-fusion.ai/enabled: "true" to the labels of the Pod template', False, ()),
-                                        [*[*[get(labels, 'tensor-fusion.ai/enabled')], *[get(annotations, 'tensor-fusion.ai/enabled')], *[get(object_, 'spec', 'template', 'labels')], *[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[get(metadata_, 'uid')]], *[kind], *[*[labels], *[None]], *reason(s, [[kind] if equal(kind, 'Pod') else None, [get(metadata_, 'labels', 'tensor-fusion.ai/enabled')] if (not (get(metadata_, 'labels', 'tensor-fusion.ai/enabled') is not None)) else None])], *[annotations]],
+                                        [*[*[get(labels, 'tensor-fusion.ai/enabled')], *[get(annotations, 'tensor-fusion.ai/enabled')], *[get(object_, 'spec', 'template', 'labels')], *[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')]], *[kind], *[*[labels], *[None]], *reason(s, [[kind] if equal(kind, 'Pod') else None, [get(object_, 'metadata', 'labels', 'tensor-fusion.ai/enabled')] if (not (get(object_, 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None)) else None])], *[annotations]],
                                     ))
 
 
@@ -307,7 +306,7 @@ def TF008(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     object_ = s.object
     metadata = get(pod_, 'metadata')
-    if (not ((get(metadata, 'ownerReferences') is not None) or (get(metadata, 'labels', 'tensor-fusion.ai/component') is not None) or (get(object_, 'metadata', 'uid') is not None))):
+    if (not (((get(metadata, 'ownerReferences') is not None) or (get(metadata, 'labels', 'tensor-fusion.ai/component') is not None)) or (get(object_, 'metadata', 'uid') is not None))):
         for k_at, k in located((*('self',), 'placements'), get(FACTS['tensor-fusion-keys'], 'placements')):
             annotations = get(metadata, 'annotations')
             annotations_ = get(annotations, k)
@@ -320,7 +319,7 @@ def TF008(s: Any, p: Any, out: Any) -> None:
                     annotations_,
                     [],
                     (say('leave ', text(k), ' out'), False, ()),
-                    [*[*[get(metadata, 'ownerReferences')], *[get(metadata, 'labels', 'tensor-fusion.ai/component')], *[get(object_, 'metadata', 'uid')]], *[annotations_]],
+                    [*[*[*[get(metadata, 'ownerReferences')], *[get(metadata, 'labels', 'tensor-fusion.ai/component')]], *[get(object_, 'metadata', 'uid')]], *[annotations_]],
                 ))
 
 
@@ -329,7 +328,7 @@ def TF408(s: Any, p: Any, out: Any) -> None:
     pod_ = s.pod
     object_ = s.object
     metadata = get(pod_, 'metadata')
-    if (not ((get(metadata, 'ownerReferences') is not None) or (get(metadata, 'labels', 'tensor-fusion.ai/component') is not None) or (get(object_, 'metadata', 'uid') is not None))):
+    if (not (((get(metadata, 'ownerReferences') is not None) or (get(metadata, 'labels', 'tensor-fusion.ai/component') is not None)) or (get(object_, 'metadata', 'uid') is not None))):
         for entry_at, entry in located((*('pod',), 'metadata', 'annotations'), get(metadata, 'annotations')):
             if ((type(entry_at[-1]) is str and entry_at[-1] in {'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode'}) or starts(entry_at[-1], 'tensor-fusion.ai/pool-') or starts(entry_at[-1], 'tensor-fusion.ai/defrag-') or starts(entry_at[-1], 'tensor-fusion.ai/index_')):
                 out((
@@ -340,7 +339,7 @@ def TF408(s: Any, p: Any, out: Any) -> None:
                     entry,
                     [],
                     (say('leave ', text(entry_at[-1]), ' out'), False, ()),
-                    [*[get(metadata, 'ownerReferences')], *[get(metadata, 'labels', 'tensor-fusion.ai/component')], *[get(object_, 'metadata', 'uid')]],
+                    [*[*[get(metadata, 'ownerReferences')], *[get(metadata, 'labels', 'tensor-fusion.ai/component')]], *[get(object_, 'metadata', 'uid')]],
                 ))
 
 
@@ -373,7 +372,7 @@ def TF410(s: Any, p: Any, out: Any) -> None:
     template_ = s.template
     metadata = get(pod_, 'metadata')
     labels = get(metadata, 'labels')
-    if (not ((get(metadata, 'ownerReferences') is not None) or (get(labels, 'tensor-fusion.ai/component') is not None) or (get(object_, 'metadata', 'uid') is not None))):
+    if (not (((get(metadata, 'ownerReferences') is not None) or (get(labels, 'tensor-fusion.ai/component') is not None)) or (get(object_, 'metadata', 'uid') is not None))):
         if (not contains(get(template_, 'kind'), 'tensor-fusion.ai')):
             for entry_at, entry in located((*('pod',), 'metadata', 'labels'), labels):
                 if (type(entry_at[-1]) is str and entry_at[-1] in {'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-profile'}):
@@ -386,7 +385,7 @@ def TF410(s: Any, p: Any, out: Any) -> None:
                             'a label',
                             [],
                             (say('move ', text(entry_at[-1]), ' to the annotations of the Pod template'), False, ()),
-                            [*[*[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')], *[get(object_, 'metadata', 'uid')]], *[get(template_, 'kind')]], *[get(metadata, 'annotations', entry_at[-1])]],
+                            [*[*[*[*[get(metadata, 'ownerReferences')], *[get(labels, 'tensor-fusion.ai/component')]], *[get(object_, 'metadata', 'uid')]], *[get(template_, 'kind')]], *[get(metadata, 'annotations', entry_at[-1])]],
                         ))
 
 
@@ -397,7 +396,7 @@ def TF411(s: Any, p: Any, out: Any) -> None:
     template_ = s.template
     self_ = s.value
     metadata = get(pod_, 'metadata')
-    if (not ((get(metadata, 'ownerReferences') is not None) or (get(metadata, 'labels', 'tensor-fusion.ai/component') is not None) or (get(object_, 'metadata', 'uid') is not None))):
+    if (not (((get(metadata, 'ownerReferences') is not None) or (get(metadata, 'labels', 'tensor-fusion.ai/component') is not None)) or (get(object_, 'metadata', 'uid') is not None))):
         if (not contains(get(template_, 'kind'), 'tensor-fusion.ai')):
             for amount_at, amount in located((*('self',), 'resources', 'limits'), get(self_, 'resources', 'limits')):
                 if matches(amount_at[-1], 'tensor-fusion\\.ai/index(_[0-9a-f])?'):
@@ -409,7 +408,7 @@ def TF411(s: Any, p: Any, out: Any) -> None:
                         amount,
                         [],
                         None,
-                        [*[*[get(metadata, 'ownerReferences')], *[get(metadata, 'labels', 'tensor-fusion.ai/component')], *[get(object_, 'metadata', 'uid')]], *[get(template_, 'kind')]],
+                        [*[*[*[get(metadata, 'ownerReferences')], *[get(metadata, 'labels', 'tensor-fusion.ai/component')]], *[get(object_, 'metadata', 'uid')]], *[get(template_, 'kind')]],
                     ))
 
 

@@ -206,7 +206,7 @@ def VJ110(s: Any, p: Any, out: Any) -> None:
                         "a DNS label: lower-case letters, digits and '-', at most 63 characters",
                         name,
                         [],
-                        (say('write ', text(name_)), False, (('set', (*task_at, 'name'), (name_ if matches(name_, '[a-z0-9]([-a-z0-9]*[a-z0-9])?') else None)), )),
+                        (say('write ', text(name_)), False, (('set', (*task_at, 'name'), (name_ if matches(name_, '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?') else None)), )),
                         [*[name], *[*[name], *[name]]],
                     ))
 

@@ -9,13 +9,13 @@ from gpuvet.values.total import (
 )
 
 
-def _in_bytes_8a7379(s: Any) -> Any:
+def _in_bytes_6facfa(s: Any) -> Any:
     self_ = s.value
     resources = get(self_, 'resources')
     qgpu_memory = get(resources, 'limits', 'tke.cloud.tencent.com/qgpu-memory')
     qgpu_memory_ = (qgpu_memory if (qgpu_memory is not None) else get(resources, 'requests', 'tke.cloud.tencent.com/qgpu-memory'))
     qgpu_memory_nanos = quantity(qgpu_memory_)
-    return ((matches(qgpu_memory_, ' *[0-9.]+([KMGTP]i|[kMGTP]) *') and lt(0, qgpu_memory_nanos)) or le(1048576, whole(qgpu_memory_nanos)))
+    return ((matches(qgpu_memory_, ' *[0-9.]+([KMGTP]i|[MGTP]) *') and lt(0, qgpu_memory_nanos)) or le(1000000, whole(qgpu_memory_nanos)))
 
 
 def _node_of_qgpu_60ffdb(s: Any) -> Any:
@@ -27,7 +27,7 @@ def _node_of_qgpu_60ffdb(s: Any) -> Any:
 
 
 def QG003(s: Any, p: Any) -> bool:
-    if s.once(_in_bytes_8a7379):
+    if s.once(_in_bytes_6facfa):
         return True
     return False
 
@@ -168,7 +168,7 @@ def QG011(s: Any, p: Any) -> bool:
             v2 = limits.get('tke.cloud.tencent.com/qgpu-core')
             v3 = whole(quantity((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
             if le(100, v3):
-                if (not s.once(_in_bytes_8a7379)):
+                if (not s.once(_in_bytes_6facfa)):
                     if equal(mod(v3, 100), 0):
                         return True
     return False
@@ -177,7 +177,7 @@ def QG011(s: Any, p: Any) -> bool:
 def QG048(s: Any, p: Any) -> bool:
     limits = s.limits
     requests = s.requests
-    if (not s.once(_in_bytes_8a7379)):
+    if (not s.once(_in_bytes_6facfa)):
         v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
         if (not le(100, whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))))):
             v2 = limits.get('tke.cloud.tencent.com/qgpu-memory')
@@ -427,7 +427,7 @@ def QG113(s: Any, p: Any) -> bool:
 def QG016(s: Any, p: Any) -> bool:
     limits = s.limits
     requests = s.requests
-    if (not s.once(_in_bytes_8a7379)):
+    if (not s.once(_in_bytes_6facfa)):
         v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
         if (not le(100, whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))))):
             v2 = limits.get('tke.cloud.tencent.com/qgpu-memory')

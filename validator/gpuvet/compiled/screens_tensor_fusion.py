@@ -11,29 +11,27 @@ from gpuvet.values.total import (
 
 def TF002(s: Any, p: Any) -> bool:
     pod_ = s.pod
-    object_ = s.object
     template_ = s.template
     labels = s.labels
     annotations = s.annotations
+    object_ = s.object
     v1 = get(pod_, 'metadata')
     if (not (get(v1, 'ownerReferences') is not None)):
-        v2 = get(object_, 'metadata')
-        if (not (get(v2, 'uid') is not None)):
-            v3 = get(template_, 'kind')
-            if (not contains(v3, 'tensor-fusion.ai')):
-                if (not (labels.get('tensor-fusion.ai/enabled') is not None)):
-                    if (not (annotations.get('tensor-fusion.ai/enabled') is not None)):
-                        if (not (get(object_, 'spec', 'template', 'labels') is not None)):
-                            if (not (labels.get('tensor-fusion.ai/component') is not None)):
-                                if ((v3 == 'Pod') or (not (get(v2, 'labels', 'tensor-fusion.ai/enabled') is not None))):
-                                    for a_key, a in pairs(get(v1, 'annotations')):
-                                        if starts(a_key, 'tensor-fusion.ai/'):
-                                            for l_key, l in pairs(get(v1, 'labels')):
-                                                if matches(l_key, 'tensor-fusion\\.ai/[Ee]na?b?l?e?d?'):
-                                                    break
-                                            else:
-                                                return True
-                                            break
+        v2 = get(template_, 'kind')
+        if (not contains(v2, 'tensor-fusion.ai')):
+            if (not (labels.get('tensor-fusion.ai/enabled') is not None)):
+                if (not (annotations.get('tensor-fusion.ai/enabled') is not None)):
+                    if (not (get(object_, 'spec', 'template', 'labels') is not None)):
+                        if (not (labels.get('tensor-fusion.ai/component') is not None)):
+                            if ((v2 == 'Pod') or (not (get(object_, 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None))):
+                                for a_key, a in pairs(get(v1, 'annotations')):
+                                    if starts(a_key, 'tensor-fusion.ai/'):
+                                        for l_key, l in pairs(get(v1, 'labels')):
+                                            if matches(l_key, 'tensor-fusion\\.ai/[Ee]na?b?l?e?d?'):
+                                                break
+                                        else:
+                                            return True
+                                        break
     return False
 
 

@@ -12,7 +12,12 @@ def is_fragment(value: dict[str, Any], kind: str, views: list[Template]) -> bool
     metadata = value.get("metadata")
     if type(metadata) is not dict or not (metadata.get("name") or metadata.get("generateName")):
         return True
-    if kind in _NEEDS_SELECTOR and type(value.get("spec")) is dict and "selector" not in value["spec"] and value.get("apiVersion") == "apps/v1":
+    if (
+        kind in _NEEDS_SELECTOR
+        and type(value.get("spec")) is dict
+        and "selector" not in value["spec"]
+        and value.get("apiVersion") == "apps/v1"
+    ):
         return True
     return any(_open(view) for view in views)
 

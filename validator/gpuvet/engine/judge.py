@@ -71,6 +71,12 @@ class Judge:
 
 _CORE = frozenset(("apps", "batch", "rbac.authorization.k8s.io", "storage.k8s.io", "policy", "networking.k8s.io", "scheduling.k8s.io"))
 
+
+def kind_name(group: str, kind: str) -> str:
+    """How rules name a kind: those of Kubernetes itself without their group."""
+    return f"{kind}.{group}" if group and group not in _CORE else kind
+
+
 _PODLESS = frozenset(
     (
         *(("", kind) for kind in ("ConfigMap", "Event", "LimitRange", "Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim")),

@@ -15,7 +15,9 @@ _SHOWN = 300
 """Characters of a value that are shown."""
 
 
-def build_finding(rule: BoundRule, subject: Subject, violation: tuple[Any, ...], path: Path | None, fact: Fact | None, there: Path) -> Finding:
+def build_finding(
+    rule: BoundRule, subject: Subject, violation: tuple[Any, ...], path: Path | None, fact: Fact | None, there: Path
+) -> Finding:
     """`path` is the place in the subject's object; when None, the place is `there` in another object, `fact`."""
     place, on_key, message, expected, actual, related, fix, _ = violation
     scope = subject.scope

@@ -126,7 +126,7 @@ class RuleSet:
         self.by_image = any(rule.info.images for rule in self.rules)
         self.finds = frozenset(kind for rule in self.rules for kind in rule.info.finds)
         for rule in self.rules:
-            for sort, token in _tokens(rule.info, usage_key):
+            for sort, token in triggers_of(rule.info, usage_key):
                 self._index.setdefault((rule.info.on, sort, token), []).append(rule)
         self.subjects = frozenset(on for on, _, _ in self._index)
         for on in self.subjects:
@@ -171,7 +171,7 @@ class RuleSet:
         """What a file must hold for any rule to speak about it, or to look something up in it."""
         words: set[str] = set()
         for rule in self.rules:
-            for sort, token in _tokens(rule.info, self.usage_key):
+            for sort, token in triggers_of(rule.info, self.usage_key):
                 words.add(token.split(".", 1)[1] if sort == "kind" and "." in token else token)
                 if sort == "key":
                     words.add(self.domains.author(token))
@@ -211,7 +211,8 @@ def _tokens_of(key: str) -> tuple[tuple[str, str], ...]:
     return (("key", key), ("domain", domain), ("name", name)) if slash else (("key", key),)
 
 
-def _tokens(info: RuleInfo, usage_key: str | None) -> Iterable[tuple[str, str]]:
+def triggers_of(info: RuleInfo, usage_key: str | None) -> Iterable[tuple[str, str]]:
+    """What a subject must show one of, for the rule to be looked at: (sort, token)."""
     for key in info.keys:
         if key == "$usageKey":
             yield ("key", usage_key) if usage_key else ("name", "node.usage")

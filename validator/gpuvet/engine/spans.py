@@ -20,7 +20,9 @@ def span_of(document: Document, path: Path, on_key: bool = False) -> Span:
         if span is not None:
             exact = path == whole
             key = document.key_span(path)
-            if key is not None and (on_key or not exact or span.line != span.end_line or type(value_at(document.value, path)) in (dict, list)):
+            if key is not None and (
+                on_key or not exact or span.line != span.end_line or type(value_at(document.value, path)) in (dict, list)
+            ):
                 return key
             return span
         path = path[:-1]

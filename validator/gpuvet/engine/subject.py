@@ -232,6 +232,8 @@ class Subject:
                 return path, None, ()
             case "pod":
                 return self.view.locate(path) if self.view is not None else path, None, ()
+            case "template" if path == ("scheduler",) and self.view is not None and self.view.scheduler_path is not None:
+                return self.view.scheduler_path, None, ()
             case "template":
                 return (self.view.replicas_path if self.view is not None and self.view.replicas_path else ()), None, ()
             case "effective":

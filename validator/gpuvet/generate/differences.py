@@ -33,7 +33,9 @@ def differences(model: type[CustomResource]) -> Iterator[Difference]:
         if not member.enforced:
             yield from _unenforced(path, node.member.type, member.values, member.description, bool(member.keys))
         for relation in node.relations:
-            yield Difference(path, "validation", f"`{relation.cel}`", relation.message)
+            yield Difference(
+                path, "validation", f"refused: {relation.message}", "the object itself shows it, and the vendor looks later or never"
+            )
         if member.list_type:
             keys = f" by {', '.join(member.list_keys)}" if member.list_keys else ""
             yield Difference(path, "list type", member.list_type + keys, member.description)
@@ -49,7 +51,7 @@ def differences(model: type[CustomResource]) -> Iterator[Difference]:
 
 def _unenforced(path: str, type_: str, values: tuple[str, ...], description: str, keys: bool) -> Iterator[Difference]:
     if type_ in _FORMS:
-        yield Difference(path, "form", _FORMS[type_], description)
+        yield Difference(path, "form", *_FORMS[type_])
     elif values:
         yield Difference(path, "values", ", ".join(values), description)
     elif keys:
@@ -57,10 +59,11 @@ def _unenforced(path: str, type_: str, values: tuple[str, ...], description: str
 
 
 _FORMS = {
-    "duration": "a Go duration",
-    "number-text": "a decimal number in a text, within its bounds",
-    "cron": "a cron expression of five fields",
+    "duration": ("a Go duration", "Go reads nothing else: the vendor's software refuses it, ignores it, or cannot decode the object"),
+    "number-text": ("a decimal number in a text, within its bounds", "what cannot be parsed silently keeps its default"),
+    "cron": ("a cron expression of five fields", "one that cannot be parsed stops cron scaling of the workload"),
 }
+"""Type -> what we demand, and why."""
 
 GENERAL = """\
 # How these CRDs differ from the vendors' own
@@ -83,14 +86,36 @@ Everywhere:
 def render_differences(resources: dict[str, type[CustomResource]]) -> str:
     """The text of DIFFERENCES.md."""
     lines = [GENERAL]
-    for model in resources.values():
+    told: dict[str, list[Difference]] = {}
+    for name, model in resources.items():
         group, _, kind = model.identity()
         rows = list(differences(model))
+        for other, spec in told.items():
+            rows = _as_told(rows, spec, other)
+        told[name] = [row for row in rows if row.path == "spec" or row.path.startswith("spec.")]
         if rows:
             lines += [f"## {kind} ({group})", "", "| Field | Aspect | Here | Reason |", "|---|---|---|---|"]
             lines += [f"| `{row.path}` | {row.aspect} | {_cell(row.ours)} | {_cell(row.reason)} |" for row in rows]
             lines.append("")
     return "\n".join(lines)
+
+
+def _as_told(rows: list[Difference], spec: list[Difference], other: str) -> list[Difference]:
+    """The rows, those below a place that is what `spec` is elsewhere summed up in one."""
+    if len(spec) < _FEW:
+        return rows
+    first = spec[0].path.removeprefix("spec")
+    for place in [row.path.removesuffix(first) for row in rows if row.path.endswith(f"spec{first}")]:
+        moved = [row._replace(path=place + row.path.removeprefix("spec")) for row in spec]
+        if set(moved) <= set(rows):
+            summed = Difference(place, "all of it", f"as `spec` of {other}", "the same type")
+            at = rows.index(moved[0])
+            return [*rows[:at], summed, *(row for row in rows[at:] if row not in moved)]
+    return rows
+
+
+_FEW = 5
+"""Fewer rows are told again."""
 
 
 def _cell(text: str) -> str:

@@ -39,21 +39,30 @@ def config_schema() -> Schema:
     return {"$schema": DIALECT, "title": ".gpuvet.yaml", **whole}
 
 
+_MAPS: dict[str, Schema] = {
+    "map": {"type": "string", "minLength": 1},
+    "versions": {"type": ["string", "number"], "pattern": r"^v?[0-9]+(\.[0-9]+)*"},
+    "context": {"type": ["array", "null"], "items": _TEXT},
+}
+"""What takes a mapping -> what its values are."""
+
+
 def _config_field(field: Field) -> Schema:
     text = f"{field.means} For example {field.example}"
-    if field.takes == "texts":
-        return {"description": text, "type": ["array", "null"], "items": _TEXT}
-    if field.takes == "rules":
-        return _of_severities(text) | {"type": ["object", "null"]}
-    if field.takes == "workloads":
-        return {"description": text, "type": ["array", "null"], "items": _workload()}
-    if field.takes in ("map", "context"):
-        value: Schema = {"type": "array", "items": _TEXT} if field.takes == "context" else {"type": ["string", "number"]}
-        schema: Schema = {"description": text, "type": ["object", "null"]}
-        if field.choices:
-            return schema | {"properties": dict.fromkeys(field.choices, value), "additionalProperties": False}
-        return schema | {"additionalProperties": value}
-    return {"description": text, "type": ["string", "null"]} | ({"enum": [*field.choices, None]} if field.choices else {})
+    match field.takes:
+        case "text":
+            return {"description": text, "type": ["string", "null"]}
+        case "texts":
+            return {"description": text, "type": ["array", "null"], "items": _TEXT}
+        case "rules":
+            return _of_severities(text) | {"type": ["object", "null"]}
+        case "workloads":
+            return {"description": text, "type": ["array", "null"], "items": _workload()}
+    value = _MAPS[field.takes]
+    schema: Schema = {"description": text, "type": ["object", "null"]}
+    if field.choices:
+        return schema | {"properties": dict.fromkeys(field.choices, value), "additionalProperties": False}
+    return schema | {"additionalProperties": value}
 
 
 def _workload() -> Schema:

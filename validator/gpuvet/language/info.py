@@ -12,7 +12,7 @@ def rule_info(rule: LoadedRule, module: str) -> RuleInfo:
     parts = [part for check in rule.checks for expr in _expressions(check) for part in ir.walk(expr)]
     finds = sorted({_sought(part) for part in parts if isinstance(part, ir.Find | ir.FindAll)} | set(_effective_kinds(parts)))
     platform = (text.platform.name, text.platform.versions, text.platform.unnamed) if text.platform else None
-    reason = _no_export(text.sees, parts)
+    reason = _no_export(rule, parts)
     return RuleInfo(
         id=text.id,
         name=text.name,
@@ -33,7 +33,7 @@ def rule_info(rule: LoadedRule, module: str) -> RuleInfo:
         platform=platform,
         parameters=text.parameters,
         finds=tuple(finds),
-        exports={"cel": reason or True, "rego": reason or True},
+        exports={"cel": reason or "not printed yet", "rego": reason or True},
         function=f"{module}:{text.id}",
         needs=needs(text.on, rule.checks),
         reads=part_of(text.on, rule.checks)[0],
@@ -64,9 +64,15 @@ def _effective_kinds(parts: list[ir.Expr]) -> list[str]:
     return ["GPUPool", "GPUResourceQuota", "WorkloadProfile"] if effective else []
 
 
-def _no_export(sees: str, parts: list[ir.Expr]) -> str | None:
+NOT_LOWERED = frozenset(("inject-container",))
+"""Effective fields that resolve/lowered.py cannot write down as an expression."""
+
+
+def _no_export(rule: LoadedRule, parts: list[ir.Expr]) -> str | None:
     """Why the rule cannot be exported to a one-object engine, or None."""
-    if sees == "text":
+    if rule.text.kind == "input":
+        return "judges the text of a file, and engines see objects"
+    if rule.text.sees == "text":
         return "judges who wrote a key, which only the text shows"
     for part in parts:
         match part:
@@ -76,7 +82,30 @@ def _no_export(sees: str, parts: list[ir.Expr]) -> str | None:
                 return "reads YAML or JSON inside a text"
             case ir.Python(_, _, reason):
                 return reason
+            case ir.Nearest() | ir.Text(op="repaired"):
+                return "measures how near a word is to a known one"
+            case ir.Get(ir.Root("template"), key) if key not in _OF_TEMPLATES:
+                return "counts the Pods of a template, which every kind of workload says in its own way"
+            case ir.Effective(field) | ir.Source(field) if field.removeprefix("stated-") in NOT_LOWERED:
+                return f"the effective {field} joins the names of containers, which the rule language cannot"
+    if any(_counts(check.at) for check in rule.checks):
+        return "stands at the number of Pods, which every kind of workload says in its own way"
     return None
+
+
+_SCHEDULER = ir.Constant("scheduler")
+_OF_TEMPLATES = (ir.Constant("name"), ir.Constant("kind"), ir.Constant("validated"), _SCHEDULER)
+"""What engines know of a Pod template besides its content."""
+
+
+def _counts(at: ir.Expr) -> bool:
+    """Whether a place may be the number of Pods."""
+    match at:
+        case ir.If(_, then, otherwise):
+            return _counts(then) or _counts(otherwise)
+        case ir.Get(ir.Root("template"), key):
+            return key != _SCHEDULER
+    return at == ir.Root("template")
 
 
 def _expressions(check: ir.Check) -> list[ir.Expr]:

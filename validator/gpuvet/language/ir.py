@@ -6,13 +6,18 @@ nanos), versions; they are compared only with their own type (`type_of`).
 """
 
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any
 from typing import Literal as Choice
 
 
-@dataclass(frozen=True, slots=True)
 class Expr:
-    """Any expression."""
+    """Any expression. What is asked of it again and again is worked out once."""
+
+    __slots__ = ("_children", "_free", "_hash")
+    _children: "list[Expr]"
+    _free: frozenset[str]
+    _hash: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,16 +364,30 @@ class Check:
 ABSENT = Constant(None)
 
 
+@cache
+def _slots(kind: type[Expr]) -> tuple[str, ...]:
+    return tuple(slot.name for slot in fields(kind))  # type: ignore[arg-type]
+
+
+def members(expr: Expr) -> list[Any]:
+    """Everything directly inside, in order: expressions and other values; tuples are opened."""
+    found: list[Any] = []
+    for name in _slots(type(expr)):  # type: ignore[arg-type]
+        value = getattr(expr, name)
+        if type(value) is tuple:
+            found.extend(value)
+        else:
+            found.append(value)
+    return found
+
+
 def children(expr: Expr) -> list[Expr]:
     """The expressions directly inside."""
-    found: list[Expr] = []
-    for slot in fields(expr):
-        value = getattr(expr, slot.name)
-        if isinstance(value, Expr):
-            found.append(value)
-        elif isinstance(value, tuple):
-            found.extend(part for part in value if isinstance(part, Expr))
-    return found
+    try:
+        return expr._children
+    except AttributeError:
+        object.__setattr__(expr, "_children", [part for part in members(expr) if isinstance(part, Expr)])
+        return expr._children
 
 
 def walk(expr: Expr) -> list[Expr]:
@@ -379,16 +398,42 @@ def walk(expr: Expr) -> list[Expr]:
     return found
 
 
-def free(expr: Expr) -> set[str]:
+def free(expr: Expr) -> frozenset[str]:
     """Variables that the expression does not bind itself."""
+    try:
+        return expr._free
+    except AttributeError:
+        object.__setattr__(expr, "_free", _free_of(expr))
+        return expr._free
+
+
+def _free_of(expr: Expr) -> frozenset[str]:
     match expr:
         case Name(name) | KeyOf(name):
-            return {name}
+            return frozenset((name,))
         case Quantified(_, var, of, body):
             return free(of) | (free(body) - {var})
         case PodSum(key, var, Expr() as body):
             return free(key) | (free(body) - {var})
-    return {name for child in children(expr) for name in free(child)}
+    return frozenset().union(*(free(child) for child in children(expr)))
+
+
+def _hash_once(kind: type[Expr]) -> None:
+    """Expressions are deep, and sets of them are what printers work with."""
+    work_out = kind.__hash__
+
+    def hashed(self: Expr) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            object.__setattr__(self, "_hash", work_out(self))
+            return self._hash
+
+    kind.__hash__ = hashed  # type: ignore[method-assign, assignment]
+
+
+for _kind in Expr.__subclasses__():
+    _hash_once(_kind)
 
 
 def parts(expr: Expr) -> list[Expr]:

@@ -11,7 +11,20 @@ from gpuvet.manifests.workload_shape import objects, pod_shape
 from gpuvet.manifests.workload_table import TABLE, Count, Made, Row, Slot
 from gpuvet.values.path import Path, step
 
-__all__ = ["INDEX", "TABLE", "Index", "Row", "Template", "index", "objects", "pod_shape", "row_of", "rows_from_config", "templates"]
+__all__ = [
+    "INDEX",
+    "TABLE",
+    "Index",
+    "Row",
+    "Template",
+    "index",
+    "objects",
+    "plans",
+    "pod_shape",
+    "row_of",
+    "rows_from_config",
+    "templates",
+]
 
 Index = dict[tuple[str, str], tuple[Row, ...]]
 """(API group, kind) -> rows, the first that fits the version wins."""
@@ -49,6 +62,9 @@ class Template(NamedTuple):
     """Merged over a template that stands elsewhere: that a field is missing means nothing."""
     moved: dict[Path, Path] | None = None
     """For a view that had to be put together: path in the view -> path in the object, for everything that stands elsewhere."""
+
+    scheduler_path: Path | None = None
+    """Where the owner names it."""
 
     def locate(self, path: Path) -> Path:
         """The object's path for a path in the view `{"metadata": ..., "spec": ...}`."""
@@ -172,6 +188,11 @@ def _plans(slots: tuple[Slot, ...]) -> tuple[_Plan, ...]:
     return tuple(_Plan(slot) for slot in slots)
 
 
+def plans(row: Row) -> tuple[_Plan, ...]:
+    """The parsed slots of a row."""
+    return _plans(row.templates)
+
+
 def rows_from_config(value: Any) -> tuple[Row, ...]:
     """Rows from the list under `workloads:` of a configuration file. Raises ConfigError that names the entry and the key."""
     # Here and not above: most runs have no such list.
@@ -221,6 +242,9 @@ def templates(obj: dict[str, Any], row: Row) -> list[Template]:
             found = _template(item, plan, row.validated, scheduler, total)
             if found is not None:
                 out.append(found)
+    if scheduler is not None:
+        place = tuple(row.scheduler.split("."))
+        out = [view._replace(scheduler_path=place) for view in out]
     if total is not None and len(out) == 1:
         least = out[0].gang_minimum
         out[0] = out[0]._replace(gang_minimum=total if least is None else min(least, total))

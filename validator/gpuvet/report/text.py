@@ -34,7 +34,10 @@ def render_finding(finding: Finding, lines: Lines, paint: Paint) -> str:
     """One finding with its source line."""
     file, span = finding.location
     place = f"{file}:{span.line}:{span.column}"
-    out = [f"{paint(place, 'bold')}: {paint(finding.severity, finding.severity)} {paint(finding.rule, 'bold')} ({finding.name}): {finding.message}"]
+    out = [
+        f"{paint(place, 'bold')}: {paint(finding.severity, finding.severity)} {paint(finding.rule, 'bold')} ({finding.name}): "
+        f"{finding.message}"
+    ]
     width = len(str(max([span.line, *(related.location.span.line for related in finding.related)])))
     out += _source(lines(file), span, width, paint, finding.severity)
     margin = " " * width + " = "

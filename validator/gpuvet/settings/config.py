@@ -38,6 +38,8 @@ class Settings(NamedTuple):
     """The configuration file, or None."""
     origins: Mapping[str, Origin] = {}
     """Rule (or pattern) -> where the user speaks of it."""
+    bundle: str = "default"
+    """Its name or path."""
 
     def place(self, *path: str | int) -> str:
         """`file:line:column` of a value of the configuration. Reads the file again: for errors only."""
@@ -88,6 +90,7 @@ def load_settings(path: FilePath | None, bundle: str | None = None) -> Settings:
         rule_files=tuple(data.get("ruleFiles") or ()),
         source=None if path is None else str(path),
         origins=choice.origins,
+        bundle=bundle or data.get("bundle") or "default",
     )
 
 

@@ -30,7 +30,10 @@ FIELDS: dict[str, Field] = {
     "namespace": Field("text", "The namespace of objects that name none.", "default"),
     "exclude": Field("texts", "Files and folders not to read, in gitignore syntax.", "[charts/*/templates/]"),
     "context": Field(
-        "context", "Objects that are known besides the inputs.", "{paths: [profiles/], complete: [WorkloadProfile]}", ("paths", "complete")
+        "context",
+        "Objects that are known besides the inputs (paths), and kinds of which there are no others (complete).",
+        "{paths: [profiles/], complete: [WorkloadProfile]}",
+        ("paths", "complete"),
     ),
     "workloads": Field("workloads", "Further kinds that hold Pod templates.", "[{group: example.com, kind: Trainer, ...}]"),
     "ruleFiles": Field("texts", "Rule files of your own, relative to this file.", "[gpu-rules.yaml]"),

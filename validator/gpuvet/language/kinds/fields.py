@@ -51,9 +51,7 @@ class UnknownFields(Kind):
     def _left_out(self, level: str) -> list[str]:
         return [path.rpartition(".")[2] for path in self.besides if path.rpartition(".")[0] == level]
 
-    def _removed(
-        self, each: tuple[tuple[str, ir.Expr], ...], at: ir.Expr, name: str, level: str, replaced_by: str, note: str
-    ) -> ir.Check:
+    def _removed(self, each: tuple[tuple[str, ir.Expr], ...], at: ir.Expr, name: str, level: str, replaced_by: str, note: str) -> ir.Check:
         sibling = replaced_by.rpartition(".")
         expected = f"{replaced_by} instead" if replaced_by else f"no {name}: nothing replaces it"
         fix = None

@@ -15,9 +15,7 @@ class Forbidden(Kind):
     """Point at the key of `at`, not at its value."""
 
     def lower(self, scope: Scope) -> tuple[ir.Check, ...]:
-        return (
-            ir.Check(when=parse(self.that, scope), at=parse(self.at, scope), message=("this is not allowed",), on_key=self.key),
-        )
+        return (ir.Check(when=parse(self.that, scope), at=parse(self.at, scope), message=("this is not allowed",), on_key=self.key),)
 
 
 @kind("required", shorthand="that")

@@ -30,20 +30,18 @@ class MutuallyExclusive(Kind):
 
     def lower(self, scope: Scope) -> tuple[ir.Check, ...]:
         parsed = [parse(text, scope) for text in self.values]
-        checks = []
-        for place, later in enumerate(parsed):
-            for earlier in parsed[:place]:
-                checks.append(
-                    ir.Check(
-                        when=both(ir.Present(earlier), ir.Present(later)),
-                        at=later,
-                        message=(f"{label_of(later)} and {label_of(earlier)} exclude each other",),
-                        expected=(f"either {label_of(earlier)} or {label_of(later)}",),
-                        related=((earlier, (f"{label_of(earlier)} is given here",)),),
-                        on_key=True,
-                    )
-                )
-        return tuple(checks)
+        return tuple(
+            ir.Check(
+                when=both(ir.Present(earlier), ir.Present(later)),
+                at=later,
+                message=(f"{label_of(later)} and {label_of(earlier)} exclude each other",),
+                expected=(f"either {label_of(earlier)} or {label_of(later)}",),
+                related=((earlier, (f"{label_of(earlier)} is given here",)),),
+                on_key=True,
+            )
+            for place, later in enumerate(parsed)
+            for earlier in parsed[:place]
+        )
 
 
 @kind("ordered")

@@ -495,9 +495,7 @@ def _spoken(check: ir.Check) -> list[ir.Expr]:
     return [*spoken, check.actual if check.actual is not None else check.at]
 
 
-def _named(
-    check: ir.Check, roots: list[ir.Expr], everything: list[ir.Expr], plan: list[tuple[ir.Expr, str]]
-) -> list[tuple[ir.Expr, str]]:
+def _named(check: ir.Check, roots: list[ir.Expr], everything: list[ir.Expr], plan: list[tuple[ir.Expr, str]]) -> list[tuple[ir.Expr, str]]:
     bound = {var for var, _ in check.each}
     chosen = [expr for expr, _ in plan]
     candidates = {part for root in roots for part in ir.parts(root) if not isinstance(part, _PLAIN) and ir.free(part) <= bound}
@@ -521,7 +519,11 @@ def _named(
 
 
 _PLAIN = ir.Constant | ir.Amount | ir.Root | ir.Name | ir.KeyOf | ir.Param | ir.Fact
-_RESERVED = {*"s p out because_ part any all FACTS self_ pod_ object_ template_".split(), *keyword.kwlist, *NAMES}
+_RESERVED = {
+    *["s", "p", "out", "because_", "part", "any", "all", "FACTS", "self_", "pod_", "object_", "template_"],
+    *keyword.kwlist,
+    *NAMES,
+}
 
 
 def _occurrences(root: ir.Expr, sought: ir.Expr, named: list[ir.Expr]) -> int:

@@ -31,7 +31,7 @@ class _Unfit(Exception):
 
 
 def print_screens(rules: list[tuple[str, str, tuple[ir.Check, ...]]]) -> list[str]:
-    """The source of a module's functions: definitions first, then a screen for each rule (id, sort of subject, checks) that can have one."""
+    """The source of a module's functions: definitions, then a screen for each rule (id, sort of subject, checks) that can have one."""
     screens = [(checks, print_screen(name, on, checks)) for name, on, checks in rules]
     for name, on, checks in rules:
         part, weaker = part_of(on, checks)

@@ -1,0 +1,300 @@
+"""What else happens to objects, and what happens when the webhook does not: nothing that hurts the cluster."""
+
+import copy
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.server import ApiServer
+from e2e.cluster import Restartable, configure, create, delete, remove_configuration, resource_path, to_text, until
+from gpuvet.admission.certificates import make_certificates
+from webhook.reviews import deployment, pod, quiet
+from webhook.server import WebhookServer
+
+pytestmark = pytest.mark.real
+
+PATH = "/apis/apps/v1/namespaces/team-a/deployments"
+
+
+@pytest.fixture(autouse=True)
+def clean(cluster: ApiServer) -> Iterator[None]:
+    """No Deployments and Pods are left behind."""
+    yield
+    remove_configuration(cluster)
+    for path in (PATH, "/api/v1/namespaces/team-a/pods", "/apis/tensor-fusion.ai/v1/namespaces/team-a/workloadprofiles"):
+        cluster.request("DELETE", path)
+
+
+def plain(number: int, kind: str) -> dict[str, Any]:
+    value = deployment(name=f"plain-{number}")
+    value["spec"]["template"]["metadata"] = {"labels": {"app": "inference"}, "annotations": {"prometheus.io/scrape": "true"}}
+    value["spec"]["template"]["spec"] |= {
+        "nodeSelector": {"kubernetes.io/os": "linux"},
+        "tolerations": [{"operator": "Exists", "effect": "NoSchedule"}],
+        "affinity": {
+            "nodeAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [
+                    {"weight": 1, "preference": {"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "Exists"}]}}
+                ]
+            }
+        },
+    }
+    value["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1"}}
+    if kind == "Pod":
+        template = value["spec"]["template"]
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": template["metadata"] | value["metadata"], "spec": template["spec"]}
+    return value
+
+
+def existing(cluster: ApiServer, value: dict[str, Any]) -> None:
+    """Created before the webhook was installed."""
+    remove_configuration(cluster)
+    until(lambda: create(cluster, value, dry_run=True).ok)
+    answer = create(cluster, value)
+    assert answer.ok, answer.message
+
+
+def test_plain_objects_are_never_sent(installed: ApiServer, running: WebhookServer) -> None:
+    before = running.metric("gpuvet_reviews_total")
+    for number in range(500):
+        for kind in ("Pod", "Deployment"):
+            answer = create(installed, plain(number, kind))
+            assert answer.ok, answer.message
+            delete(installed, answer.body)
+    assert running.metric("gpuvet_reviews_total") == before
+    assert create(installed, quiet()).ok
+    assert running.metric("gpuvet_reviews_total") == before + 1
+
+
+def test_ratchet(cluster: ApiServer, running: WebhookServer) -> None:
+    bad = deployment("20", "10")
+    existing(cluster, bad)
+    configure(cluster, running)
+    again = cluster.kubectl("-n", "team-a", "annotate", "deployment", "inference", "touched=yes")
+    assert again.returncode == 0
+    assert "[TF013]" in again.stderr
+    worse = cluster.request(
+        "PATCH", f"{PATH}/inference", _annotations({"tensor-fusion.ai/vram-request": "8Gi"}), "application/merge-patch+json"
+    )
+    assert not worse.ok
+    assert "TF414" in worse.message
+    better = cluster.request(
+        "PATCH", f"{PATH}/inference", _annotations({"tensor-fusion.ai/tflops-request": "10"}), "application/merge-patch+json"
+    )
+    assert better.ok, better.message
+    back = cluster.request(
+        "PATCH", f"{PATH}/inference", _annotations({"tensor-fusion.ai/tflops-request": "20"}), "application/merge-patch+json"
+    )
+    assert not back.ok
+
+
+def _annotations(annotations: dict[str, str]) -> dict[str, Any]:
+    return {"spec": {"template": {"metadata": {"annotations": annotations}}}}
+
+
+def test_scale_status_and_deletion_are_free(cluster: ApiServer, running: WebhookServer) -> None:
+    existing(cluster, deployment("20", "10"))
+    configure(cluster, running)
+    before = running.metric("gpuvet_reviews_total")
+    scaled = cluster.kubectl("-n", "team-a", "scale", "deployment", "inference", "--replicas=3")
+    assert scaled.returncode == 0, scaled.stderr
+    status = cluster.request("PATCH", f"{PATH}/inference/status", {"status": {"replicas": 3}}, "application/merge-patch+json")
+    assert status.ok, status.message
+    deleted = cluster.kubectl("-n", "team-a", "delete", "deployment", "inference")
+    assert deleted.returncode == 0, deleted.stderr
+    assert running.metric("gpuvet_reviews_total") == before
+
+
+def test_finalizer_can_be_taken_off(cluster: ApiServer, running: WebhookServer) -> None:
+    existing(cluster, deployment("20", "10", finalizers=["example.com/wait"]))
+    configure(cluster, running, policy="Fail")
+    assert cluster.request("DELETE", f"{PATH}/inference").ok
+    assert cluster.request("GET", f"{PATH}/inference").body["metadata"]["deletionTimestamp"]
+    # Even a change for the worse: the object is going away.
+    patch = {"metadata": {"finalizers": None}} | _annotations({"tensor-fusion.ai/vram-request": "8Gi"})
+    assert cluster.request("PATCH", f"{PATH}/inference", patch, "application/merge-patch+json").ok
+    until(lambda: cluster.request("GET", f"{PATH}/inference").status == 404)
+
+
+def test_namespace_can_be_deleted(cluster: ApiServer, running: WebhookServer) -> None:
+    assert cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": "leaving"}}).ok
+    value = deployment("20", "10", namespace="leaving")
+    existing(cluster, value)
+    configure(cluster, running, policy="Fail")
+    before = running.metric("gpuvet_reviews_total", verdict="denied")
+    assert cluster.request("DELETE", "/api/v1/namespaces/leaving").ok
+    # The namespace controller deletes what is in it.
+    assert cluster.request("DELETE", "/apis/apps/v1/namespaces/leaving/deployments").ok
+    until(lambda: cluster.request("GET", resource_path(cluster, value, "inference")).status == 404)
+    assert running.metric("gpuvet_reviews_total", verdict="denied") == before
+
+
+@pytest.mark.parametrize("namespace", ["kube-system", "gpuvet-system"])
+def test_excluded_namespaces(installed: ApiServer, namespace: str) -> None:
+    installed.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    answer = create(installed, deployment("20", "10", namespace=namespace))
+    assert answer.ok, answer.message
+    assert not any(warning.startswith("[") for warning in answer.warnings)
+    delete(installed, answer.body)
+
+
+def as_controller(cluster: ApiServer, value: dict[str, Any], name: str = "replicaset-controller", dry_run: bool = True) -> Any:
+    """Created by a controller of Kubernetes."""
+    user = f"system:serviceaccount:kube-system:{name}"
+    more = ["--dry-run=server"] if dry_run else []
+    groups = ["--as-group=system:masters", "--as-group=system:serviceaccounts:kube-system"]
+    return cluster.kubectl("create", *more, f"--as={user}", *groups, "-f", "-", stdin=to_text([value]))
+
+
+OWNER = {
+    "apiVersion": "apps/v1",
+    "kind": "ReplicaSet",
+    "name": "inference-1",
+    "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+    "controller": True,
+}
+
+
+@pytest.mark.parametrize("policy", ["Ignore", "Fail"])
+def test_pods_of_running_owners_are_let_in(cluster: ApiServer, running: WebhookServer, policy: str) -> None:
+    configure(cluster, running, policy=policy)
+    made = as_controller(cluster, pod("20", "10", ownerReferences=[OWNER]))
+    assert made.returncode == 0, made.stderr
+    assert "Warning: [TF013]" in made.stderr
+    by_hand = as_controller(cluster, pod("20", "10"))
+    assert by_hand.returncode == 1
+    assert "[TF013]" in by_hand.stderr
+    replica_set = deployment("20", "10", ownerReferences=[OWNER | {"kind": "Deployment"}]) | {"kind": "ReplicaSet"}
+    made = as_controller(cluster, replica_set, "deployment-controller")
+    assert made.returncode == 0, made.stderr
+
+
+def test_nodes_speak_freely_of_themselves(installed: ApiServer) -> None:
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "node-1", "labels": {"tke.cloud.tencent.com/qgpu-schedule-policy": "Spread"}},
+    }
+    by_hand = create(installed, node, dry_run=True)
+    assert "admission.gpuvet" in by_hand.message
+    arguments = ["--as=system:node:node-1", "--as-group=system:nodes", "--as-group=system:masters"]
+    itself = installed.kubectl("create", "--dry-run=server", *arguments, "-f", "-", stdin=to_text([node]))
+    assert itself.returncode == 0, itself.stderr
+
+
+def test_webhook_that_is_down(cluster: ApiServer, folder: Path) -> None:
+    with WebhookServer(folder) as webhook:
+        configure(cluster, webhook, policy="Fail")
+    ours, others = quiet(), plain(1, "Deployment")
+    refused = create(cluster, ours, dry_run=True)
+    assert refused.status == 500
+    assert "failed calling webhook" in refused.message
+    assert create(cluster, others, dry_run=True).ok
+    assert create(cluster, plain(1, "Pod"), dry_run=True).ok
+    made = as_controller(cluster, pod("20", "10", ownerReferences=[OWNER]))
+    assert made.returncode == 0, made.stderr
+    assert cluster.request("GET", "/api/v1/namespaces").ok
+    with WebhookServer(folder) as webhook:
+        configure(cluster, webhook, policy="Ignore")
+    let_in = create(cluster, deployment("20", "10"), dry_run=True)
+    assert let_in.ok, let_in.message
+
+
+def test_slow_webhook_costs_two_seconds_at_most(cluster: ApiServer, folder: Path) -> None:
+    import socket
+
+    with WebhookServer(folder) as webhook:
+        configure(cluster, webhook, policy="Ignore")
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        deaf.bind(("127.0.0.1", webhook.port))
+        deaf.listen()
+        start = time.monotonic()
+        assert create(cluster, deployment("20", "10"), dry_run=True).ok
+        assert 1.5 < time.monotonic() - start < 4
+
+
+def test_certificate_is_rotated_under_load(cluster: ApiServer, folder: Path) -> None:
+    """With failurePolicy Fail: one lost request would be an error."""
+    with WebhookServer(folder) as webhook:
+        wanted = configure(cluster, webhook, policy="Fail")
+        first = webhook.metric("gpuvet_certificate_expiry_timestamp_seconds")
+        make_certificates(folder / "next", ["127.0.0.1"], days=90)
+        both = webhook.ca + (folder / "next" / "ca.crt").read_bytes()
+        # The API server trusts both before the webhook shows the new one.
+        (folder / "ca.crt").write_bytes(both)
+        replaced = copy.deepcopy(wanted)
+        configure_in_place(cluster, webhook, replaced)
+        swapped_at = time.monotonic() + 1
+        end = swapped_at + 5
+        sent, swapped, failed = 0, False, []
+        while time.monotonic() < end:
+            if not swapped and time.monotonic() > swapped_at:
+                for name in ("tls.key", "tls.crt"):
+                    (folder / "next" / name).replace(folder / name)
+                swapped = True
+            answer = create(cluster, quiet(), dry_run=True)
+            sent += 1
+            if not answer.ok:
+                failed.append(answer.message)
+        assert failed == []
+        assert sent > 100
+        webhook.close()
+        assert webhook.metric("gpuvet_certificate_expiry_timestamp_seconds") < first
+
+
+def configure_in_place(cluster: ApiServer, webhook: WebhookServer, wanted: dict[str, Any]) -> None:
+    from base64 import b64encode
+
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/gpuvet"
+    for entry in wanted["webhooks"]:
+        entry["clientConfig"]["caBundle"] = b64encode(webhook.ca).decode()
+    wanted["metadata"]["resourceVersion"] = cluster.request("GET", path).body["metadata"]["resourceVersion"]
+    answer = cluster.request("PUT", path, wanted)
+    assert answer.ok, answer.message
+
+
+def test_rules_are_swapped_under_load(cluster: ApiServer, folder: Path) -> None:
+    config = folder / ".gpuvet.yaml"
+    config.write_text("rules: {TF013: error}\n")
+    with WebhookServer(folder, "--config", str(config)) as webhook:
+        configure(cluster, webhook, policy="Fail")
+        seen = []
+        end = time.monotonic() + 5
+        written = False
+        while time.monotonic() < end:
+            if not written and time.monotonic() > end - 4:
+                config.write_text("rules: {TF013: warning}\n")
+                written = True
+            answer = create(cluster, deployment("20", "10"), dry_run=True)
+            warned = any("[TF013]" in warning for warning in answer.warnings)
+            assert (not answer.ok and "[TF013]" in answer.message) or (answer.ok and warned), answer
+            seen.append(answer.ok)
+        # The old set, then the new one, and never back.
+        assert seen == sorted(seen)
+        assert seen[0] is False
+        assert seen[-1] is True
+        config.write_text("rules: {TF013: nonsense}\n")
+        until(lambda: webhook.metric("gpuvet_rules_last_reload_success") == 0.0)
+        assert create(cluster, deployment("20", "10"), dry_run=True).ok
+        assert webhook.request("GET", "/readyz")[0] == 200
+
+
+def test_api_server_restart_with_the_webhook_down(tmp_path: Path) -> None:
+    """The control plane comes up without us."""
+    from cluster.build import components
+
+    with Restartable(components()) as server:
+        with WebhookServer(tmp_path) as webhook:
+            configure(server, webhook, policy="Fail")
+        server.restart()
+        until(lambda: server.request("GET", "/api/v1/namespaces/kube-system").ok, 30)
+        answer = server.request("POST", "/api/v1/namespaces", {"metadata": {"name": "new"}})
+        assert answer.ok, answer.message
+        value = plain(1, "Deployment")
+        value["metadata"]["namespace"] = "new"
+        assert create(server, value).ok
+        assert not create(server, quiet(namespace="new")).ok

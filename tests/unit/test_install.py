@@ -1,0 +1,184 @@
+"""The manifests of the webhook, what deploy/ is made of, and what the doctor says of them."""
+
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpuvet import __version__
+from gpuvet.admission.certificates import make_certificates, trusted
+from gpuvet.admission.install import Plan, manifests, to_yaml, unknown_kinds, webhook_configuration
+from gpuvet.cli.main import main
+from gpuvet.cluster.doctor import diagnose
+from gpuvet.cluster.watch import KINDS
+from gpuvet.manifests.workload_table import TABLE
+from gpuvet.settings.config import load_settings
+
+WATCHED = tuple(kind.resource for kind in KINDS)
+
+
+def entries(**plan: Any) -> dict[str, dict[str, Any]]:
+    return {entry["name"].partition(".")[0]: entry for entry in webhook_configuration(Plan(ca=b"ca", **plan))["webhooks"]}
+
+
+def policies(**plan: Any) -> dict[str, str]:
+    return {name: entry["failurePolicy"] for name, entry in entries(**plan).items()}
+
+
+def test_same_text_every_time() -> None:
+    assert to_yaml(manifests(Plan(watched=WATCHED))) == to_yaml(manifests(Plan(watched=WATCHED)))
+
+
+def test_every_entry_is_harmless() -> None:
+    for name, entry in entries().items():
+        assert entry["sideEffects"] == "None", name
+        assert entry["timeoutSeconds"] == 2
+        assert entry["matchPolicy"] == "Equivalent"
+        assert entry["matchConditions"][0]["expression"] == "!has(object.metadata.deletionTimestamp)"
+        assert entry["namespaceSelector"]["matchExpressions"][0]["values"] == ["gpuvet-system", "kube-system"]
+        for rule in entry["rules"]:
+            assert rule["operations"] == ["CREATE", "UPDATE"]
+            assert not any("/" in resource for resource in rule["resources"])
+
+
+def test_every_workload_kind_is_asked_about() -> None:
+    asked = {
+        (group, resource)
+        for entry in entries().values()
+        for rule in entry["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+    assert {(row.group, row.resource) for row in TABLE} <= asked
+    assert {("", "nodes"), ("", "configmaps"), ("rbac.authorization.k8s.io", "clusterroles")} <= asked
+
+
+def test_failure_policy_follows_the_bundle(tmp_path: Path) -> None:
+    assert set(policies().values()) == {"Ignore"}
+    config = tmp_path / ".gpuvet.yaml"
+    config.write_text("bundle: strict\n")
+    strict = policies(config=str(config))
+    assert strict["core-pods"] == "Fail"
+    assert strict["apps-deployments"] == "Fail"
+    general = ("nodes", "configmaps", "clusterroles-rbac-authorization-k8s-io", "roles-rbac-authorization-k8s-io", "resourcequotas")
+    assert {strict[name] for name in general} == {"Ignore"}
+    assert strict["core-pods-of-controllers"] == "Ignore"
+    assert set(policies(config=str(config), failure_policy="Ignore").values()) == {"Ignore"}
+
+
+def test_match_conditions_follow_the_rules(tmp_path: Path) -> None:
+    config = tmp_path / ".gpuvet.yaml"
+    config.write_text("rules: {'*': 'off', TF013: error}\n")
+    text = str(entries(config=str(config))["core-pods"]["matchConditions"])
+    assert "tensor-fusion.ai/tflops-request" in text
+    assert "koordinator" not in text
+    assert "nodes" not in entries(config=str(config))
+    config.write_text("domains: {tensorFusion: gpu.example.com}\n")
+    assert "gpu.example.com" in str(entries(config=str(config))["core-pods"]["matchConditions"])
+    config.write_text("usageKey: example.com/usage\n")
+    assert "'example.com/usage'" in str(entries(config=str(config))["core-pods"]["matchConditions"])
+
+
+def test_own_rules_travel_with_the_configuration(tmp_path: Path) -> None:
+    config, own = tmp_path / ".gpuvet.yaml", tmp_path / "own.yaml"
+    config.write_text("ruleFiles: [own.yaml]\n")
+    own.write_text(
+        "family: XX\ntitle: Ours\nrules:\n  - id: XX001\n    name: no-such-key\n    severity: error\n    consequence: advice\n"
+        "    on: object\n    trigger: {kinds: [Thing.example.com], keys: [example.com/x]}\n"
+        "    forbidden: {that: \"has(object.metadata.labels['example.com/x'])\", at: object.metadata.labels}\n    why: For the test.\n"
+    )
+    (config_map,) = (value for value in manifests(Plan(config=str(config))) if value["kind"] == "ConfigMap")
+    assert config_map["data"] == {".gpuvet.yaml": config.read_text(), "own.yaml": own.read_text()}
+    assert unknown_kinds(str(config)) == ["Thing.example.com"]
+
+
+def test_pods_are_restricted() -> None:
+    (deployment,) = (value for value in manifests(Plan()) if value["kind"] == "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    container = pod["containers"][0]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert container["resources"]["limits"]
+    assert not any(value["kind"].startswith("ClusterRole") for value in manifests(Plan()))
+
+
+def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    make_certificates(tmp_path, ["gpuvet-webhook.gpuvet-system.svc"])
+    assert main(["webhook", "manifests", "--ca", str(tmp_path / "ca.crt"), "--cluster", "--image", "example.com/gpuvet:1"]) == 0
+    out, err = capsys.readouterr()
+    values = list(yaml.safe_load_all(out))
+    kinds = [value["kind"] for value in values]
+    assert kinds[0] == "Namespace"
+    assert kinds[-1] == "ValidatingWebhookConfiguration"
+    assert err == ""
+    assert len(out) < 1_000_000
+    assert main(["webhook", "manifests", "--ca", str(tmp_path / "missing")]) == 2
+
+
+class Cluster:
+    """Answers the doctor."""
+
+    def __init__(self, folder: Path, **plan: Any) -> None:
+        made = make_certificates(folder, ["gpuvet-webhook.gpuvet-system.svc"])
+        assert made
+        values = manifests(Plan(ca=(folder / "ca.crt").read_bytes(), watched=WATCHED, image=f"gpuvet:{__version__}", **plan))
+        by_kind = {value["kind"]: value for value in values}
+        self.configuration = by_kind["ValidatingWebhookConfiguration"]
+        self.deployment = by_kind["Deployment"] | {"status": {"readyReplicas": 2}}
+        self.secret = {"data": {"tls.crt": b64encode((folder / "tls.crt").read_bytes()).decode()}}
+        self.allowed = True
+        self.minor = "36"
+
+    def ask(self, method: str, path: str, body: Any) -> tuple[int, Any]:
+        if path == "/version":
+            return 200, {"minor": self.minor, "gitVersion": f"v1.{self.minor}.0"}
+        if method == "POST":
+            return 201, {"status": {"allowed": self.allowed}}
+        kept = {"validatingwebhookconfigurations/gpuvet": self.configuration, "secrets/gpuvet-webhook-tls": self.secret}
+        kept["deployments/gpuvet-webhook"] = self.deployment
+        found = kept.get("/".join(path.split("/")[-2:]))
+        return (200, found) if found else (404, {})
+
+    def wrong(self) -> str:
+        return "\n".join(
+            f"{found.state}: {found.text}"
+            for found in diagnose(self.ask, trusted, "gpuvet-system", "gpuvet", __version__)
+            if found.state != "ok"
+        )
+
+
+def test_doctor_finds_nothing_wrong(tmp_path: Path) -> None:
+    assert Cluster(tmp_path).wrong() == ""
+
+
+def test_doctor_says_what_is_wrong(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, failure_policy="Fail")
+    cluster.minor = "29+"
+    cluster.allowed = False
+    cluster.deployment["status"] = {}
+    make_certificates(tmp_path / "other", ["gpuvet-webhook.gpuvet-system.svc"])
+    cluster.secret["data"]["tls.crt"] = b64encode((tmp_path / "other" / "tls.crt").read_bytes()).decode()
+    next(entry for entry in cluster.configuration["webhooks"] if entry["failurePolicy"] == "Fail")["namespaceSelector"] = {}
+    wrong = cluster.wrong()
+    for words in ("v1.29+", "may not list", "none of 2 replicas", "no CA of the bundle", "does not exclude gpuvet-system, kube-system"):
+        assert words in wrong
+    cluster.configuration = {}
+    assert "cannot be read (404)" in cluster.wrong()
+
+
+def test_trust(tmp_path: Path) -> None:
+    make_certificates(tmp_path, ["a.example"], days=10)
+    ca, serving = (tmp_path / "ca.crt").read_bytes(), (tmp_path / "tls.crt").read_bytes()
+    wrong, days = trusted(ca, serving, "a.example")
+    assert wrong == ""
+    assert 9 < days <= 10
+    assert "not for b.example" in trusted(ca, serving, "b.example")[0]
+    assert "no PEM" in trusted(b"", serving, "a.example")[0]
+    assert load_settings(None).bundle == "default"

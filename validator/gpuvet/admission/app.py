@@ -1,0 +1,79 @@
+"""The WSGI application around `review`: paths, limits, counting, one log line per decision that was not a plain allow."""
+
+import json
+import logging
+from collections.abc import Callable, Iterable
+from time import perf_counter
+from typing import Any
+
+from gpuvet.admission.metrics import Metrics
+from gpuvet.admission.review import MAX_BODY, Outcome, review
+from gpuvet.admission.state import RuleWatch
+
+log = logging.getLogger("gpuvet.webhook")
+StartResponse = Callable[[str, list[tuple[str, str]]], Any]
+_STATUS = {200: "200 OK", 400: "400 Bad Request", 404: "404 Not Found", 405: "405 Method Not Allowed", 413: "413 Content Too Large"}
+_STATUS |= {415: "415 Unsupported Media Type", 503: "503 Service Unavailable"}
+
+
+class Webhook:
+    """One process's webhook. `ready()` says whether rules, certificates and, with a cluster, the first lists are there."""
+
+    def __init__(self, rules: RuleWatch, metrics: Metrics, ready: Callable[[], bool]) -> None:
+        self._rules = rules
+        self._metrics = metrics
+        self._ready = ready
+
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        path = environ.get("PATH_INFO", "")
+        if path == "/validate":
+            outcome = self._validate(environ)
+            kind = "application/json" if outcome.status == 200 else "text/plain"
+            return _respond(start_response, outcome.status, outcome.body, kind)
+        if path == "/healthz":
+            return _respond(start_response, 200, b"ok\n", "text/plain")
+        if path == "/readyz":
+            ready = self._ready()
+            return _respond(start_response, 200 if ready else 503, b"ok\n" if ready else b"not ready\n", "text/plain")
+        if path == "/metrics":
+            return _respond(start_response, 200, self._metrics.text(), "text/plain; version=0.0.4; charset=utf-8")
+        return _respond(start_response, 404, b"not found\n", "text/plain")
+
+    def _validate(self, environ: dict[str, Any]) -> Outcome:
+        start = perf_counter()
+        outcome = _refusal(environ)
+        if outcome is None:
+            try:
+                body = environ["wsgi.input"].read(MAX_BODY + 1)
+            except OSError:
+                body = b""
+            outcome = (
+                review(body, self._rules.state) if len(body) <= MAX_BODY else _refuse(413, f"the body is larger than {MAX_BODY} bytes")
+            )
+        self._metrics.answered(outcome.verdict, outcome.kind, outcome.rules, perf_counter() - start)
+        for rule in outcome.crashes:
+            self._metrics.crashes.labels(rule).inc()
+        if outcome.record is not None:
+            log.info("%s", json.dumps(outcome.record, ensure_ascii=False))
+        return outcome
+
+
+def _refusal(environ: dict[str, Any]) -> Outcome | None:
+    """Why a request is not read at all."""
+    if environ.get("REQUEST_METHOD") != "POST":
+        return _refuse(405, "POST an AdmissionReview here")
+    if environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() != "application/json":
+        return _refuse(415, "an AdmissionReview is application/json")
+    length = environ.get("CONTENT_LENGTH") or "0"
+    if length.isdigit() and int(length) > MAX_BODY:
+        return _refuse(413, f"the body is larger than {MAX_BODY} bytes")
+    return None
+
+
+def _refuse(status: int, message: str) -> Outcome:
+    return Outcome(status, message.encode() + b"\n", "refused", record={"verdict": "refused", "because": message})
+
+
+def _respond(start_response: StartResponse, status: int, body: bytes, kind: str) -> Iterable[bytes]:
+    start_response(_STATUS[status], [("Content-Type", kind), ("Content-Length", str(len(body)))])
+    return [body]

@@ -1,0 +1,373 @@
+"""Everything that runs the webhook in a cluster, as manifests made from the active rules and the workload table."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path as FilePath
+from typing import Any, NamedTuple
+
+import yaml
+
+from gpuvet.admission.conditions import other_condition, triggers, workload_condition
+from gpuvet.admission.state import load_state
+from gpuvet.engine.context import EmptyContext
+from gpuvet.engine.domains import Domains
+from gpuvet.engine.judge import kind_name
+from gpuvet.manifests.workload_table import Row
+from gpuvet.manifests.workloads import INDEX
+from gpuvet.settings.config import Settings, load_settings
+from gpuvet.values.errors import UsageError
+
+PORT = 8443
+_METADATA_OF_RULES = ("object", "metadata")
+_TLS, _CONFIG = "/etc/gpuvet/tls", "/etc/gpuvet/config"
+
+
+class Plan(NamedTuple):
+    """What `gpuvet webhook manifests` was told."""
+
+    namespace: str = "gpuvet-system"
+    name: str = "gpuvet"
+    image: str = "gpuvet:latest"
+    replicas: int = 2
+    config: str | None = None
+    failure_policy: str | None = None
+    """None: as the bundle wants it."""
+    ca: bytes | None = None
+    """The CA bundle; without one cert-manager fills it in."""
+    url: str | None = None
+    """A webhook outside the cluster."""
+    watched: tuple[tuple[str, str], ...] = ()
+    """(API group, resource) that the webhook reads from the API; empty without `--cluster`."""
+
+
+class Other(NamedTuple):
+    """A kind without Pod templates that rules speak of."""
+
+    kind: str
+    """As rules name it."""
+    resource: str
+    maps: tuple[str, ...] = ()
+    """Where its keys stand, besides labels and annotations."""
+    key_lists: tuple[str, ...] = ()
+
+
+OTHERS = (
+    Other("Node", "nodes", ("status.capacity", "status.allocatable"), ("spec.taints",)),
+    Other("ConfigMap", "configmaps"),
+    Other("Namespace", "namespaces"),
+    Other("ClusterRole", "clusterroles.rbac.authorization.k8s.io"),
+    Other("Role", "roles.rbac.authorization.k8s.io"),
+    Other("Device.scheduling.koordinator.sh", "devices.scheduling.koordinator.sh"),
+    Other("ElasticQuota.scheduling.sigs.k8s.io", "elasticquotas.scheduling.sigs.k8s.io"),
+    Other("GPU.elasticgpu.io", "gpus.elasticgpu.io"),
+    Other("GPUPool.tensor-fusion.ai", "gpupools.tensor-fusion.ai"),
+    Other("TensorFusionCluster.tensor-fusion.ai", "tensorfusionclusters.tensor-fusion.ai"),
+    Other("Queue.scheduling.volcano.sh", "queues.scheduling.volcano.sh"),
+    Other("PodGroup.scheduling.volcano.sh", "podgroups.scheduling.volcano.sh"),
+)
+_WHOLE = (
+    # Their keys stand anywhere, and they are few.
+    Other("ResourceQuota", "resourcequotas"),
+    Other("MachineSet.node.tke.cloud.tencent.com", "machinesets.node.tke.cloud.tencent.com"),
+)
+
+_MADE = (
+    "request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && "
+    "object.metadata.?ownerReferences.orValue([]).exists(r, r.?controller.orValue(false))"
+)
+_STAYS = {"name": "is-not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}
+_NO_NODE = {"name": "is-not-from-a-node", "expression": "!('system:nodes' in request.userInfo.groups)"}
+
+
+def manifests(plan: Plan) -> list[dict[str, Any]]:
+    """Every object of an installation, the webhook's configuration last. Raises ConfigError when the configuration is wrong."""
+    settings = _settings(plan)
+    found = [_namespace(plan), _service_account(plan)]
+    if plan.watched:
+        found += _roles(plan)
+    if plan.config is not None:
+        found.append(_config_map(plan, settings))
+    if plan.ca is None:
+        found += _cert_manager(plan)
+    return [*found, _service(plan), _deployment(plan), _disruption_budget(plan), _network_policy(plan), webhook_configuration(plan)]
+
+
+def to_yaml(documents: Iterable[Mapping[str, Any]]) -> str:
+    """One stream."""
+    return "---\n".join(yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=160, allow_unicode=True) for document in documents)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines as blocks, no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def webhook_configuration(plan: Plan) -> dict[str, Any]:
+    """The ValidatingWebhookConfiguration. Raises ConfigError when the configuration is wrong."""
+    settings = _settings(plan)
+    policy = plan.failure_policy or ("Fail" if settings.bundle == "strict" else "Ignore")
+    entries = [_entry(plan, *entry) for entry in _entries(plan, settings, policy)]
+    metadata: dict[str, Any] = {"name": plan.name, "labels": _labels(plan)}
+    if plan.ca is None:
+        metadata["annotations"] = {"cert-manager.io/inject-ca-from": f"{plan.namespace}/{plan.name}-webhook"}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": metadata,
+        "webhooks": entries,
+    }
+
+
+def unknown_kinds(config: str | None) -> list[str]:
+    """Kinds that active rules are about and that no entry can be made for: gpuvet does not know how the API calls them."""
+    settings = _settings(Plan(config=config))
+    state = load_state(FilePath(config) if config else None, EmptyContext())
+    known = {other.kind for other in (*OTHERS, *_WHOLE)} | {kind_name(group, kind) for group, kind in settings.workloads or INDEX}
+    return sorted({kind for rule in state.judge.rules.rules for kind in rule.kinds} - known)
+
+
+def _settings(plan: Plan) -> Settings:
+    return load_settings(FilePath(plan.config) if plan.config else None)
+
+
+def _entries(plan: Plan, settings: Settings, policy: str) -> Iterable[tuple[str, str, list[dict[str, Any]], list[dict[str, str]]]]:
+    """(name, failurePolicy, rules, match conditions) of each entry."""
+    state = load_state(FilePath(plan.config) if plan.config else None, EmptyContext())
+    rules, domains = state.judge.rules.rules, Domains(settings.domains)
+    subjects = ("object", "metadata", "pod", "container")
+    groups: dict[str | None, list[Row]] = {}
+    for rows in (settings.workloads or INDEX).values():
+        for row in rows:
+            wanted = triggers(rules, (kind_name(row.group, row.kind),), subjects, settings.usage_key, domains)
+            groups.setdefault(workload_condition(row, wanted), []).append(row)
+    for condition, rows_of in groups.items():
+        if condition == "false":
+            continue
+        where = _rules(rows_of)
+        name = "-".join(sorted({_word(row.group) for row in rows_of}))[:40].strip("-") + f"-{rows_of[0].resource}"
+        tests = [_STAYS] + ([{"name": "concerns-a-rule", "expression": condition}] if condition is not None else [])
+        made = policy == "Fail" and any(row.validated == "api" for row in rows_of)
+        if made:
+            # While the webhook is down, what was let in before must go on running.
+            yield f"{name}-of-controllers", "Ignore", where, [*tests, {"name": "is-made-by-a-controller", "expression": _MADE}]
+            tests = [*tests, {"name": "is-not-made-by-a-controller", "expression": f"!({_MADE})"}]
+        yield name, policy, where, tests
+    for other in (*OTHERS, *_WHOLE):
+        wanted = triggers(rules, (other.kind,), _METADATA_OF_RULES, settings.usage_key, domains)
+        if other in _WHOLE:
+            wanted = wanted._replace(whole=any(other.kind in rule.kinds for rule in rules))
+        elif not any(other.kind in rule.kinds for rule in rules):
+            continue
+        condition = other_condition(other.maps, other.key_lists, wanted)
+        if condition == "false":
+            continue
+        resource, _, group = other.resource.partition(".")
+        tests = [_STAYS, _NO_NODE] + ([{"name": "concerns-a-rule", "expression": condition}] if condition is not None else [])
+        yield _word(other.resource), "Ignore", [_rule(group, [resource], "*")], tests
+
+
+def _rules(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        found.setdefault((row.group, row.version), []).append(row.resource)
+    return [_rule(group, resources, version) for (group, version), resources in found.items()]
+
+
+def _rule(group: str, resources: list[str], version: str) -> dict[str, Any]:
+    return {
+        "apiGroups": [group],
+        "apiVersions": version.split("|"),
+        "operations": ["CREATE", "UPDATE"],
+        "resources": resources,
+        "scope": "*",
+    }
+
+
+def _word(group: str) -> str:
+    return group.replace(".", "-") or "core"
+
+
+def _entry(plan: Plan, name: str, policy: str, rules: list[dict[str, Any]], tests: list[dict[str, str]]) -> dict[str, Any]:
+    if plan.url is not None:
+        client: dict[str, Any] = {"url": plan.url}
+    else:
+        client = {"service": {"namespace": plan.namespace, "name": f"{plan.name}-webhook", "path": "/validate", "port": 443}}
+    if plan.ca is not None:
+        from base64 import b64encode
+
+        client["caBundle"] = b64encode(plan.ca).decode()
+    excluded = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": sorted({"kube-system", plan.namespace})}
+    return {
+        "name": f"{name}.admission.gpuvet",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": client,
+        "failurePolicy": policy,
+        "matchConditions": tests,
+        "matchPolicy": "Equivalent",
+        "namespaceSelector": {"matchExpressions": [excluded]},
+        "rules": rules,
+        "sideEffects": "None",
+        "timeoutSeconds": 2,
+    }
+
+
+def _labels(plan: Plan) -> dict[str, str]:
+    return {"app.kubernetes.io/name": "gpuvet", "app.kubernetes.io/instance": plan.name, "app.kubernetes.io/component": "webhook"}
+
+
+def _about(plan: Plan, name: str, namespaced: bool = True) -> dict[str, Any]:
+    return {"name": name} | ({"namespace": plan.namespace} if namespaced else {}) | {"labels": _labels(plan)}
+
+
+def _namespace(plan: Plan) -> dict[str, Any]:
+    about = _about(plan, plan.namespace, False)
+    about["labels"] = about["labels"] | {"pod-security.kubernetes.io/enforce": "restricted"}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": about}
+
+
+def _service_account(plan: Plan) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": _about(plan, f"{plan.name}-webhook"),
+        "automountServiceAccountToken": bool(plan.watched),
+    }
+
+
+def _roles(plan: Plan) -> list[dict[str, Any]]:
+    name = f"{plan.name}-webhook"
+    groups: dict[str, list[str]] = {}
+    for group, resource in plan.watched:
+        groups.setdefault(group, []).append(resource)
+    rules = [
+        {"apiGroups": [group], "resources": sorted(resources), "verbs": ["list", "watch"]} for group, resources in sorted(groups.items())
+    ]
+    kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": _about(plan, name, False), "rules": rules}
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": _about(plan, name, False),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": plan.namespace}],
+    }
+    return [kind, binding]
+
+
+def _config_map(plan: Plan, settings: Settings) -> dict[str, Any]:
+    """The configuration and the files that it names, which must stand beside it."""
+    assert plan.config is not None
+    names = [*settings.rule_files, *([settings.bundle] if settings.bundle.endswith((".yaml", ".yml")) else [])]
+    for name in names:
+        if "/" in name:
+            raise UsageError(
+                f"{plan.config}: {name} stands in another folder; a ConfigMap is one folder, so put it beside the configuration"
+            )
+    data = {".gpuvet.yaml": FilePath(plan.config).read_text("utf-8")}
+    data |= {name: (settings.folder / name).read_text("utf-8") for name in names}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": _about(plan, f"{plan.name}-config"), "data": data}
+
+
+def _cert_manager(plan: Plan) -> list[dict[str, Any]]:
+    name = f"{plan.name}-webhook"
+    issuer = {"apiVersion": "cert-manager.io/v1", "kind": "Issuer", "metadata": _about(plan, name), "spec": {"selfSigned": {}}}
+    spec = {
+        "secretName": f"{name}-tls",
+        "dnsNames": [f"{name}.{plan.namespace}.svc", f"{name}.{plan.namespace}.svc.cluster.local"],
+        "issuerRef": {"kind": "Issuer", "name": name},
+        "privateKey": {"algorithm": "ECDSA", "size": 256, "encoding": "PKCS8", "rotationPolicy": "Always"},
+    }
+    return [issuer, {"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": _about(plan, name), "spec": spec}]
+
+
+def _service(plan: Plan) -> dict[str, Any]:
+    ports = [{"name": "https", "port": 443, "targetPort": "https", "protocol": "TCP"}]
+    about = _about(plan, f"{plan.name}-webhook")
+    return {"apiVersion": "v1", "kind": "Service", "metadata": about, "spec": {"selector": _labels(plan), "ports": ports}}
+
+
+def _deployment(plan: Plan) -> dict[str, Any]:
+    name = f"{plan.name}-webhook"
+    arguments = ["webhook", "serve", f"--port={PORT}", f"--tls-cert={_TLS}/tls.crt", f"--tls-key={_TLS}/tls.key"]
+    mounts = [{"name": "tls", "mountPath": _TLS, "readOnly": True}]
+    volumes: list[dict[str, Any]] = [{"name": "tls", "secret": {"secretName": f"{name}-tls"}}]
+    if plan.config is not None:
+        arguments.append(f"--config={_CONFIG}/.gpuvet.yaml")
+        mounts.append({"name": "config", "mountPath": _CONFIG, "readOnly": True})
+        volumes.append({"name": "config", "configMap": {"name": f"{plan.name}-config"}})
+    if plan.watched:
+        arguments.append("--cluster")
+
+    def probe(path: str, seconds: int) -> dict[str, Any]:
+        return {"httpGet": {"path": path, "port": "https", "scheme": "HTTPS"}, "periodSeconds": seconds, "timeoutSeconds": 2}
+
+    container = {
+        "name": "webhook",
+        "image": plan.image,
+        "args": arguments,
+        "ports": [{"name": "https", "containerPort": PORT, "protocol": "TCP"}],
+        "startupProbe": probe("/readyz", 1) | {"failureThreshold": 30},
+        "readinessProbe": probe("/readyz", 5),
+        "livenessProbe": probe("/healthz", 10) | {"failureThreshold": 6},
+        "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"cpu": "1", "memory": "512Mi"}},
+        "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}},
+        "volumeMounts": mounts,
+    }
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": _labels(plan)},
+    }
+    pod = {
+        "serviceAccountName": name,
+        "automountServiceAccountToken": bool(plan.watched),
+        "priorityClassName": "system-cluster-critical",
+        "terminationGracePeriodSeconds": 15,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 65532,
+            "runAsGroup": 65532,
+            "fsGroup": 65532,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "topologySpreadConstraints": [spread],
+        "containers": [container],
+        "volumes": volumes,
+    }
+    spec = {
+        "replicas": plan.replicas,
+        "selector": {"matchLabels": _labels(plan)},
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
+        "template": {"metadata": {"labels": _labels(plan)}, "spec": pod},
+    }
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": _about(plan, name), "spec": spec}
+
+
+def _disruption_budget(plan: Plan) -> dict[str, Any]:
+    spec = {"minAvailable": 1, "selector": {"matchLabels": _labels(plan)}}
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": _about(plan, f"{plan.name}-webhook"), "spec": spec}
+
+
+def _network_policy(plan: Plan) -> dict[str, Any]:
+    """In: the API server, which no selector names. Out: only, with `--cluster`, name service and the API server."""
+    egress: list[dict[str, Any]] = []
+    if plan.watched:
+        egress = [
+            {"ports": [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]},
+            {"ports": [{"protocol": "TCP", "port": 443}, {"protocol": "TCP", "port": 6443}]},
+        ]
+    spec = {
+        "podSelector": {"matchLabels": _labels(plan)},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [{"ports": [{"protocol": "TCP", "port": PORT}]}],
+        "egress": egress,
+    }
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": _about(plan, f"{plan.name}-webhook"), "spec": spec}

@@ -1,0 +1,201 @@
+"""AdmissionReview in, AdmissionReview out: a pure function over bytes. It never changes the object and never raises."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from gpuvet.admission.bare import BareDocument
+from gpuvet.admission.words import denial_message, warning_texts
+from gpuvet.engine.context import Context
+from gpuvet.engine.judge import Judge
+from gpuvet.values.finding import SEVERITIES, Finding
+
+MAX_BODY = 8 << 20
+"""Bytes of a review that are read at all; the API server's own limit for an object is 3 MiB, and an update carries two."""
+
+_GENERAL_KINDS = frozenset(("Node", "ConfigMap", "ClusterRole", "Role"))
+"""Kinds that a cluster cannot do without: system:nodes are never denied on them."""
+_CONTROLLERS = "system:serviceaccount:kube-system:"
+
+
+class RuleState(NamedTuple):
+    """The rules that answer a request; swapped as a whole when they are reloaded."""
+
+    judge: Judge
+    context: Context
+    digest: str
+    """Of the rule set, in audit annotations and metrics."""
+    owners: frozenset[tuple[str, str]]
+    """(API group, kind) whose Pod templates are judged, so that their Pods were judged already."""
+
+
+class Outcome(NamedTuple):
+    """An HTTP answer, and what is to be counted and logged."""
+
+    status: int
+    body: bytes
+    verdict: str
+    """`allowed`, `warned`, `denied`, `passed` (not looked at), `refused` (no review)."""
+    rules: tuple[str, ...] = ()
+    kind: str = ""
+    record: Mapping[str, Any] | None = None
+    """For the log, when there is more to say than a plain allow. Never the object."""
+    crashes: tuple[str, ...] = ()
+    """Rules that failed: our bug, which denies nothing."""
+
+
+def review(body: bytes, state: RuleState) -> Outcome:
+    """Answers one request."""
+    try:
+        request = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        return _refused(f"the body is not JSON: {error}")
+    if type(request) is not dict or request.get("kind") != "AdmissionReview":
+        return _refused("the body is not an AdmissionReview")
+    version = request.get("apiVersion")
+    if version != "admission.k8s.io/v1":
+        return _refused(f"apiVersion is {version!r}; this webhook speaks admission.k8s.io/v1")
+    asked = request.get("request")
+    uid = asked.get("uid") if type(asked) is dict else None
+    if type(asked) is not dict or type(uid) is not str or not uid:
+        return _refused("the review has no request with a uid")
+    value = asked.get("object")
+    kind = _kind(asked)
+    if type(value) is not dict or _passes(asked, value):
+        return _answer(uid, "passed", kind=kind)
+    try:
+        return _judge(uid, asked, value, kind, state)
+    except RecursionError:
+        return _answer(uid, "allowed", warnings=["gpuvet: the object is nested too deep to be judged"], kind=kind)
+
+
+def _passes(asked: Mapping[str, Any], value: dict[str, Any]) -> bool:
+    """Whether the request is none of ours: deleting, connecting, subresources, objects that are going away."""
+    if asked.get("operation") not in ("CREATE", "UPDATE") or asked.get("subResource"):
+        return True
+    metadata = value.get("metadata")
+    return type(metadata) is dict and metadata.get("deletionTimestamp") is not None
+
+
+def _judge(uid: str, asked: Mapping[str, Any], value: dict[str, Any], kind: str, state: RuleState) -> Outcome:
+    namespace = asked.get("namespace")
+    findings, crashes = _findings(value, namespace, state)
+    errors = [finding for finding in findings if finding.severity == "error"]
+    softer = [finding for finding in findings if finding.severity != "error"]
+    reason = ""
+    if errors and asked.get("operation") == "UPDATE" and type(asked.get("oldObject")) is dict:
+        before = {finding.fingerprint for finding in _findings(asked["oldObject"], namespace, state)[0]}
+        old = [finding for finding in errors if finding.fingerprint in before]
+        errors = [finding for finding in errors if finding.fingerprint not in before]
+        if old and not errors:
+            reason = "was so before"
+        softer = old + softer
+    if errors and (excuse := _excuse(asked, value, state)):
+        reason, softer, errors = excuse, errors + softer, []
+    rules = tuple(sorted({finding.rule for finding in findings}))
+    verdict = "denied" if errors else "warned" if softer else "allowed"
+    record = None
+    if findings or crashes:
+        record = {
+            "verdict": verdict,
+            "uid": uid,
+            "operation": asked.get("operation"),
+            "kind": kind,
+            "namespace": namespace,
+            "name": asked.get("name"),
+            "user": _user(asked).get("username"),
+            "dryRun": bool(asked.get("dryRun")),
+            "rules": list(rules),
+            "because": reason,
+            "digest": state.digest,
+        }
+        if crashes:
+            record["crashed"] = crashes
+    audit = {"rules": ",".join(rules), "rules-digest": state.digest} if findings else {}
+    if reason:
+        audit["not-denied-because"] = reason
+    message = denial_message(errors) if errors else None
+    crashed = tuple(sorted({crash.partition(":")[0] for crash in crashes}))
+    return _answer(uid, verdict, message, warning_texts(softer), audit, rules, kind, record, crashed)
+
+
+def _findings(value: dict[str, Any], namespace: Any, state: RuleState) -> tuple[list[Finding], list[str]]:
+    """Findings, worst first, and `RULE: error` for each rule that failed."""
+    if type(namespace) is str and namespace:
+        metadata = value.get("metadata")
+        if type(metadata) is dict and not metadata.get("namespace"):
+            value = {**value, "metadata": {**metadata, "namespace": namespace}}
+    found: list[Finding] = []
+    crashes: list[str] = []
+    for verdict in state.judge.judge(BareDocument(value), "", state.context):
+        found += verdict.findings
+        crashes += [f"{crash.rule.info.id}: {crash.error}"[:300] for crash in verdict.crashes[:10]]
+    if len(found) > 1:
+        found.sort(key=lambda finding: (SEVERITIES.index(finding.severity), finding.rule, finding.path_text))
+    return found, crashes
+
+
+def _excuse(asked: Mapping[str, Any], value: dict[str, Any], state: RuleState) -> str:
+    """Why the request must not be denied whatever is wrong with it; empty when it may."""
+    user = _user(asked)
+    name, groups = user.get("username"), user.get("groups")
+    if value.get("kind") in _GENERAL_KINDS and type(groups) is list and "system:nodes" in groups:
+        return "a node speaks of itself"
+    if type(name) is str and name.startswith(_CONTROLLERS) and _owned(value, state):
+        return "a controller makes this for an owner that was judged"
+    return ""
+
+
+def _user(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    user = asked.get("userInfo")
+    return user if type(user) is dict else {}
+
+
+def _owned(value: dict[str, Any], state: RuleState) -> bool:
+    """Whether a covered kind controls the object: a Pod's ReplicaSet, a ReplicaSet's Deployment, a Job's CronJob."""
+    metadata = value.get("metadata")
+    owners = metadata.get("ownerReferences") if type(metadata) is dict else None
+    for owner in owners if type(owners) is list else ():
+        if type(owner) is dict and owner.get("controller") is True:
+            version, kind = owner.get("apiVersion"), owner.get("kind")
+            return type(version) is str and type(kind) is str and (version.rpartition("/")[0], kind) in state.owners
+    return False
+
+
+def _kind(asked: Mapping[str, Any]) -> str:
+    kind = asked.get("kind")
+    name = kind.get("kind") if type(kind) is dict else None
+    return name if type(name) is str else ""
+
+
+def _answer(
+    uid: str,
+    verdict: str,
+    message: str | None = None,
+    warnings: list[str] | None = None,
+    audit: Mapping[str, str] | None = None,
+    rules: tuple[str, ...] = (),
+    kind: str = "",
+    record: Mapping[str, Any] | None = None,
+    crashes: tuple[str, ...] = (),
+) -> Outcome:
+    response: dict[str, Any] = {"uid": uid, "allowed": message is None}
+    if message is not None:
+        response["status"] = {"status": "Failure", "code": 422, "reason": "Invalid", "message": message}
+    if warnings:
+        response["warnings"] = warnings
+    if audit:
+        response["auditAnnotations"] = audit
+    answer = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+    try:
+        body = orjson.dumps(answer)
+    except TypeError:
+        # Half of a surrogate pair, from an escape in JSON inside an annotation: no UTF-8, but an escape again.
+        body = json.dumps(answer).encode()
+    return Outcome(200, body, verdict, rules, kind, record, crashes)
+
+
+def _refused(message: str) -> Outcome:
+    return Outcome(400, message.encode() + b"\n", "refused", record={"verdict": "refused", "because": message})

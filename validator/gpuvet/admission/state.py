@@ -1,0 +1,95 @@
+"""The rules of the webhook: loaded, swapped as a whole when their files change, the last good ones kept when they break."""
+
+import hashlib
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path as FilePath
+
+from gpuvet.admission.review import RuleState
+from gpuvet.engine.context import Context
+from gpuvet.engine.domains import Domains
+from gpuvet.engine.judge import Judge
+from gpuvet.engine.ruleset import RuleSet
+from gpuvet.manifests.workloads import INDEX
+from gpuvet.scan.rules import rule_set
+from gpuvet.settings.config import Settings, load_settings
+from gpuvet.values.errors import GpuvetError
+
+log = logging.getLogger("gpuvet.webhook")
+
+
+def load_state(config: FilePath | None, context: Context) -> RuleState:
+    """Raises ConfigError when the configuration, bundle or a rule file is wrong."""
+    settings = load_settings(config)
+    rules = rule_set(settings)
+    seen = RuleSet([rule for rule in rules.rules if rule.info.sees == "object" and rule.info.kind != "input"], settings.usage_key)
+    rows = settings.workloads
+    judge = Judge(seen, rows, settings.platform, domains=Domains(settings.domains))
+    return RuleState(judge, context, rules_digest(seen, settings), frozenset(INDEX if rows is None else rows))
+
+
+def rules_digest(rules: RuleSet, settings: Settings) -> str:
+    """Of everything that decides a verdict: rules, severities, parameters, platform versions."""
+    digest = hashlib.blake2b(digest_size=8)
+    for rule in rules.rules:
+        digest.update(repr((rule.info, rule.severity, sorted(rule.parameters.items(), key=lambda item: item[0]))).encode())
+    digest.update(repr((sorted(settings.platform.items()), sorted(settings.domains.items()))).encode())
+    for name in settings.rule_files:
+        digest.update((settings.folder / name).read_bytes())
+    return digest.hexdigest()
+
+
+class RuleWatch:
+    """Holds the state in force and looks every `interval` seconds whether its files have changed."""
+
+    def __init__(self, config: FilePath | None, context: Context, interval: float, told: Callable[[bool, RuleState], None]) -> None:
+        """`told(ok, state)` hears of every load. Raises GpuvetError when the first load fails."""
+        self._config = config
+        self._context = context
+        self._interval = interval
+        self._told = told
+        self._seen = self._signature()
+        self.state = load_state(config, context)
+        told(True, self.state)
+        self._stop = threading.Event()
+
+    def start(self) -> None:
+        """Watches in a thread that ends with the process."""
+        threading.Thread(target=self._watch, name="rules", daemon=True).start()
+
+    def stop(self) -> None:
+        """Ends the watching."""
+        self._stop.set()
+
+    def look(self) -> None:
+        """Reloads if a file has changed; a set that cannot be loaded leaves the last good one in force."""
+        signature = self._signature()
+        if signature == self._seen:
+            return
+        self._seen = signature
+        try:
+            state = load_state(self._config, self._context)
+        except (GpuvetError, OSError) as error:
+            log.error("rules not reloaded, the last good set stays in force: %s", error)
+            self._told(False, self.state)
+            return
+        self.state = state
+        log.info("rules reloaded, digest %s", state.digest)
+        self._told(True, state)
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._interval):
+            self.look()
+
+    def _signature(self) -> bytes:
+        """Of the files in the folder of the configuration: a mounted ConfigMap is swapped there as a whole."""
+        digest = hashlib.blake2b(digest_size=16)
+        if self._config is not None:
+            for path in sorted(self._config.parent.glob("*")):
+                if path.is_file() and path.suffix in (".yaml", ".yml"):
+                    try:
+                        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+                    except OSError:
+                        digest.update(path.name.encode())
+        return digest.digest()

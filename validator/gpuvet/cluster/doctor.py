@@ -1,0 +1,158 @@
+"""Looks at an installed webhook through the API server and says what to do."""
+
+import json
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, NamedTuple
+
+from gpuvet.cluster.watch import KINDS
+
+Ask = Callable[[str, str, Any], tuple[int, Any]]
+"""(method, path, body or None) -> (HTTP status, decoded answer)."""
+Trust = Callable[[bytes, bytes, str], tuple[str, float]]
+"""(CA bundle, serving certificate, host) -> (what is wrong or empty, days that are left). Both in PEM."""
+
+
+class Diagnosis(NamedTuple):
+    """One thing that was looked at."""
+
+    state: Literal["ok", "warning", "error"]
+    text: str
+    cure: str = ""
+
+
+def diagnose(ask: Ask, trust: Trust, namespace: str, name: str, version: str) -> Iterator[Diagnosis]:
+    """Everything that can be seen from outside."""
+    yield _server(ask)
+    status, found = ask("GET", f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{name}", None)
+    if status != 200:
+        cure = "apply the output of `gpuvet webhook manifests`" if status == 404 else "run as somebody who may read it"
+        yield Diagnosis("error", f"the ValidatingWebhookConfiguration {name} cannot be read ({status})", cure)
+        return
+    entries = found.get("webhooks") or []
+    yield Diagnosis("ok" if entries else "error", f"the configuration {name} has {len(entries)} entries")
+    yield from _policies(entries, namespace)
+    yield from _certificates(ask, trust, entries, namespace, name)
+    status, deployment = ask("GET", f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}-webhook", None)
+    if status != 200:
+        yield Diagnosis("error", f"the Deployment {namespace}/{name}-webhook cannot be read ({status})", "apply the manifests again")
+        return
+    yield from _deployment(deployment, version)
+    containers = deployment["spec"]["template"]["spec"]["containers"]
+    if any("--cluster" in (container.get("args") or ()) for container in containers):
+        account = deployment["spec"]["template"]["spec"].get("serviceAccountName") or "default"
+        yield from _permissions(ask, f"system:serviceaccount:{namespace}:{account}")
+
+
+def _server(ask: Ask) -> Diagnosis:
+    status, found = ask("GET", "/version", None)
+    if status != 200:
+        return Diagnosis("error", f"the API server does not tell its version ({status})")
+    minor = int("".join(filter(str.isdigit, str(found.get("minor")))) or 0)
+    if minor < 31:
+        return Diagnosis("error", f"the API server is {found.get('gitVersion')}", "match conditions of this kind need Kubernetes 1.31")
+    return Diagnosis("ok", f"the API server is {found.get('gitVersion')}")
+
+
+def _policies(entries: Iterable[dict[str, Any]], namespace: str) -> Iterator[Diagnosis]:
+    failing = [entry for entry in entries if entry.get("failurePolicy", "Fail") == "Fail"]
+    for entry in failing:
+        excluded = {
+            value
+            for expression in (entry.get("namespaceSelector") or {}).get("matchExpressions") or ()
+            if expression.get("key") == "kubernetes.io/metadata.name" and expression.get("operator") == "NotIn"
+            for value in expression.get("values") or ()
+        }
+        missing = {"kube-system", namespace} - excluded
+        if missing:
+            text = f"{entry['name']} fails closed, and does not exclude {', '.join(sorted(missing))}"
+            yield Diagnosis("error", text, "a cluster whose webhook is down could not be mended: print the configuration again")
+        if not entry.get("matchConditions"):
+            yield Diagnosis("error", f"{entry['name']} fails closed for every object of its kinds", "print the configuration again")
+    slow = [entry["name"] for entry in entries if entry.get("timeoutSeconds", 10) > 5]
+    if slow:
+        yield Diagnosis("warning", f"timeout above five seconds: {', '.join(slow)}", "set timeoutSeconds: 2")
+    count = len(failing)
+    yield Diagnosis("ok", f"{count} entries fail closed" if count else "every entry fails open: while the webhook is down all is let in")
+
+
+def _certificates(ask: Ask, trust: Trust, entries: list[dict[str, Any]], namespace: str, name: str) -> Iterator[Diagnosis]:
+    bundles = {entry["clientConfig"].get("caBundle") or "" for entry in entries}
+    if bundles == {""}:
+        yield Diagnosis("error", "no entry has a caBundle", "pass --ca to `gpuvet webhook manifests`, or see whether cert-manager runs")
+        return
+    if len(bundles) > 1:
+        yield Diagnosis("warning", "entries have different CA bundles", "apply the whole configuration again")
+    status, secret = ask("GET", f"/api/v1/namespaces/{namespace}/secrets/{name}-webhook-tls", None)
+    if status != 200:
+        cure = "create it with `kubectl create secret tls`, or see whether cert-manager runs"
+        yield Diagnosis("error", f"the secret {namespace}/{name}-webhook-tls cannot be read ({status})", cure)
+        return
+    serving = b64decode((secret.get("data") or {}).get("tls.crt") or "")
+    for bundle in sorted(bundles - {""}):
+        wrong, days = trust(b64decode(bundle), serving, f"{name}-webhook.{namespace}.svc")
+        if wrong:
+            yield Diagnosis("error", f"the serving certificate: {wrong}", "run `gpuvet webhook certs` and renew secret and caBundle")
+        elif days < 30:
+            yield Diagnosis(
+                "warning", f"the serving certificate ends in {days:.0f} days", "rotate it: `gpuvet webhook certs` into the same folder"
+            )
+        else:
+            yield Diagnosis("ok", f"the CA bundle trusts the serving certificate, for {days:.0f} more days")
+
+
+def _deployment(deployment: dict[str, Any], version: str) -> Iterator[Diagnosis]:
+    wanted = deployment["spec"].get("replicas", 1)
+    ready = (deployment.get("status") or {}).get("readyReplicas") or 0
+    if ready == 0:
+        yield Diagnosis("error", f"none of {wanted} replicas is ready", "see `kubectl describe` and the log of its Pods")
+    elif ready < 2:
+        yield Diagnosis("warning", f"{ready} replica is ready", "two or more, so that a drained node is not noticed")
+    else:
+        yield Diagnosis("ok", f"{ready} of {wanted} replicas are ready")
+    for container in deployment["spec"]["template"]["spec"]["containers"]:
+        tag = str(container.get("image", "")).rpartition("@")[0].rpartition(":")[2] or str(container.get("image", "")).rpartition(":")[2]
+        if tag != version:
+            cure = "print the configuration with the gpuvet that runs in the cluster: match conditions follow the rules"
+            yield Diagnosis("warning", f"the webhook runs {tag}, and this is gpuvet {version}", cure)
+        else:
+            yield Diagnosis("ok", f"the webhook runs {tag}")
+
+
+def _permissions(ask: Ask, user: str) -> Iterator[Diagnosis]:
+    missing = []
+    for kind in KINDS:
+        group, resource = kind.resource
+        for verb in ("list", "watch"):
+            spec = {"user": user, "resourceAttributes": {"group": group, "resource": resource, "verb": verb}}
+            review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+            status, found = ask("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+            if status >= 300:
+                yield Diagnosis("warning", f"permissions cannot be asked for ({status})", "run as somebody who may")
+                return
+            if not (found.get("status") or {}).get("allowed"):
+                missing.append(f"{verb} {resource}")
+    if missing:
+        yield Diagnosis("error", f"{user} may not {', '.join(missing)}: these kinds are unknown to rules", "apply the ClusterRole again")
+    else:
+        yield Diagnosis("ok", f"{user} may read what rules look up")
+
+
+def ask_cluster() -> Ask:
+    """Of the cluster that the kubeconfig names. Raises kubernetes.config.ConfigException when there is none."""
+    from kubernetes import client, config
+
+    config.load_kube_config()
+    api = client.ApiClient()
+
+    def ask(method: str, path: str, body: Any) -> tuple[int, Any]:
+        made, url, headers, data, _ = api.param_serialize(method, path, body=body, auth_settings=["BearerToken"])
+        headers |= {"Accept": "application/json"} | ({"Content-Type": "application/json"} if body is not None else {})
+        answer = api.call_api(made, url, headers, data, _request_timeout=10)
+        text = answer.response.data
+        try:
+            return answer.status, json.loads(text)
+        except ValueError:
+            return answer.status, {}
+
+    return ask
