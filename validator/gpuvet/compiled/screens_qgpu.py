@@ -780,7 +780,7 @@ def QG011_resources(s: Any, p: Any) -> bool:
         v2 = limits.get('tke.cloud.tencent.com/qgpu-core')
         v3 = whole(quantity((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
         if le(100, v3):
-            if (not s.once(_in_bytes_8a7379)):
+            if (not s.once(_in_bytes_6facfa)):
                 if equal(mod(v3, 100), 0):
                     return True
     return False
@@ -789,7 +789,7 @@ def QG011_resources(s: Any, p: Any) -> bool:
 def QG048_resources(s: Any, p: Any) -> bool:
     limits = s.limits
     requests = s.requests
-    if (not s.once(_in_bytes_8a7379)):
+    if (not s.once(_in_bytes_6facfa)):
         v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
         if (not le(100, whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))))):
             v2 = limits.get('tke.cloud.tencent.com/qgpu-memory')
@@ -905,7 +905,7 @@ def QG105_resources(s: Any, p: Any) -> bool:
 def QG016_resources(s: Any, p: Any) -> bool:
     limits = s.limits
     requests = s.requests
-    if (not s.once(_in_bytes_8a7379)):
+    if (not s.once(_in_bytes_6facfa)):
         v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
         if (not le(100, whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))))):
             v2 = limits.get('tke.cloud.tencent.com/qgpu-memory')
