@@ -887,6 +887,18 @@ def KM150(s: Any, p: Any) -> bool:
     return False
 
 
+def KM151(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for entry_key, entry in pairs(s.parsed(get(object_, 'data', 'nodes-config'), 'yaml')):
+        v1 = get(entry, 'nodeName')
+        if (v1 is not None):
+            for other_key, other in pairs(s.parsed(get(object_, 'data', 'nodes-config'), 'yaml')):
+                if (equal(get(other, 'nodeName'), v1) and lt(integer(other_key), integer(entry_key))):
+                    return True
+                    break
+    return False
+
+
 def KM050(s: Any, p: Any) -> bool:
     spec = s.spec
     for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:

@@ -37,6 +37,17 @@ def K8S018(s: Any, p: Any) -> bool:
     return False
 
 
+def K8S040(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for map_key, map in pairs(self_):
+        if (not (map_key in ('annotations', 'labels'))):
+            for v_key, v in pairs(map):
+                if matches(v_key, '(tensor-fusion[.]ai|([a-z.]+[.])?koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|hami[.]io|([a-z.]+[.])?volcano[.]sh)/.*|qgpu-device-enable|mixed-qgpu-enable|CAMBRICON_.*|predicate-time'):
+                    return True
+                    break
+    return False
+
+
 def K8S004(s: Any, p: Any) -> bool:
     self_ = s.value
     for amount_key, amount in [*pairs(get(self_, 'resources', 'limits')), *pairs(get(self_, 'resources', 'requests'))]:

@@ -207,7 +207,7 @@ class _Screen(Printer):
                 return f"[pair_ for list_ in {self.sequence(of)} for pair_ in pairs(list_)]"
             case ir.First(of):
                 return f"[*{self.pairs(of)}][:1]"
-            case ir.Get() | ir.Constant() | ir.Name() | ir.Param() | ir.Fact():
+            case ir.Get() | ir.Root() | ir.Constant() | ir.Name() | ir.Param() | ir.Fact() | ir.Parsed():
                 return f"pairs({self.value(expr)})"
         raise _Unfit
 
