@@ -1,48 +1,39 @@
 """The quick way from text to values: line by line, for the plain style in which nearly all manifests are written.
 
-It takes text that libyaml has found to be valid, and gives up (None) on every line that is not beyond doubt: then the builder reads the
-events. So it must know only what it recognizes, never what all of YAML means. What it takes: block mappings and lists, plain and
-simply quoted scalars on one line, `|` texts, lists and mappings of such scalars in brackets on one line, comments, `---`.
+It gives up (None) on every line that is not beyond doubt: then libyaml and the builder read the text. So it must know only what it
+recognizes, never what all of YAML means. What it takes: block mappings and lists, plain and simply quoted scalars on one line, `|` texts,
+lists and mappings of such scalars in brackets on one line, comments, `---`. All of that is valid YAML, and kubectl reads it as is.
 """
 
 import re
+from collections.abc import Iterator
 from marshal import dumps, loads
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from gpuvet.manifests.builder import KEYS, MAX_DEPTH, PLAIN
 from gpuvet.manifests.source import Source, part
 
-_STRANGE: Final = re.compile("[\t\r\x85\u2028\u2029\ufeff]")
-"""Line breaks of other systems, tabs, byte order marks: left to the builder."""
 _PLAIN: Final = r"(?:[\w/.$(+~^;)\\]|-(?=[^\s]))(?:[^\s:#]|:(?=\S)|(?<=[^\s])#| +(?=[^\s#]))*"
 _QUOTED: Final = r"""'[^'\n]*'|"[^"\\\n]*\""""
 _KEY: Final = r"[A-Za-z0-9_][A-Za-z0-9_./-]*|" + _QUOTED
 _WORD: Final = "-*[A-Za-z0-9_./][A-Za-z0-9_./-]*|" + _QUOTED
-_LINE: Final = re.compile(
-    rf"(?P<indent> *)(?P<dash>- +)?(?:(?P<key>{_KEY}):(?= |\Z) *)?"
-    rf"(?:(?P<plain>{_PLAIN})|(?P<quoted>{_QUOTED})|(?P<flow>[\[{{][^#\n]*[\]}}])|(?P<text>\|-?))?(?: *| +#.*)"
-)
+_LINE: Final = re.compile(rf"( *)(- +)?(?:({_KEY}):(?= |\Z) *)?(?:({_PLAIN})|({_QUOTED})|([\[{{][^#\n]*[\]}}])|(\|-?))?(?: *| +#.*)")
+"""Groups: indentation, dash, key; then plain scalar, quoted scalar, brackets, or the head of a text."""
 _TOKEN: Final = re.compile(rf" *(?:(?P<sign>[\[\]{{}},])|(?P<key>{_KEY}): +(?=[^ ])|(?P<word>{_WORD})(?= *[\]}},]))")
 _BREAK_LINE: Final = re.compile("^---$", re.MULTILINE)
 _CACHED_LINES: Final = 20_000
 _CACHED_LENGTH: Final = 100
+_LONGEST_KEY: Final = 1000
+"""Characters; libyaml takes some more."""
 
-_NOTHING, _SCALAR, _OPEN, _TEXT, _FLOW, _BREAK, _DOUBT = range(7)
+_SCALAR, _OPEN, _FLOW, _TEXT, _NOTHING, _BREAK, _DOUBT = range(7)
 """What stands on a line behind indentation, dash and key."""
 
-
-class _Line(NamedTuple):
-    """One line. `inner` is the column of the key behind a dash."""
-
-    kind: int
-    indent: int
-    inner: int
-    """-1 without a dash."""
-    key: str | None
-    value: Any
-
-
-_DOUBTFUL: Final = _Line(_DOUBT, 0, -1, None, None)
+_Line = tuple[int, int, int, str | None, Any]
+"""Kind, indentation, column of what stands behind the dash (-1 without one), key, value."""
+_EMPTY_LINE: Final[_Line] = (_NOTHING, -2, -1, None, None)
+_BREAKING: Final[_Line] = (_BREAK, -2, -1, None, None)
+_DOUBTFUL: Final[_Line] = (_DOUBT, 0, -1, None, None)
 
 
 class _Lines(dict[str, _Line]):
@@ -57,36 +48,42 @@ class _Lines(dict[str, _Line]):
         return found
 
 
+_LINES: Final = _Lines()
+
+
 def _look_at(line: str) -> _Line:
-    stripped = line.strip(" ")
-    if not stripped or stripped[0] == "#":
-        return _Line(_NOTHING, 0, -1, None, None)
     if line == "---":
-        return _Line(_BREAK, 0, -1, None, None)
+        return _BREAKING
     match = _LINE.fullmatch(line)
-    if match is None:
-        return _DOUBTFUL
+    if match is None or not line.isprintable():
+        # Tabs, line breaks of other systems, byte order marks and what YAML cannot hold are not printable, either.
+        return _EMPTY_LINE if line.lstrip(" ")[:1] == "#" and line.isprintable() else _DOUBTFUL
+    before, dash, name, plain, quoted, flow, text = match.groups()
     refused = PLAIN.refused, KEYS.refused
-    indent = len(match["indent"])
-    inner = indent + len(match["dash"]) if match["dash"] else -1
-    key = _key(match["key"]) if match["key"] is not None else None
-    value: Any = None
-    if match["plain"] is not None:
-        kind, value = _SCALAR, PLAIN[match["plain"]]
-    elif match["quoted"] is not None:
-        kind, value = _SCALAR, match["quoted"][1:-1]
-    elif match["flow"] is not None:
+    indent = len(before)
+    inner = -1 if dash is None else indent + len(dash)
+    key = None if name is None else _key(name)
+    kind, value = _SCALAR, None
+    if plain is not None:
+        value = PLAIN[plain]
+    elif quoted is not None:
+        value = quoted[1:-1]
+    elif flow is not None:
         try:
-            kind, value = _FLOW, dumps(_Flow(match["flow"]).whole())
+            kind, value = _FLOW, dumps(_Flow(flow).whole())
         except _Doubt:
             return _DOUBTFUL
-    elif match["text"] is not None:
-        kind, value = _TEXT, match["text"]
-    else:
+    elif text is not None:
+        kind, value = _TEXT, text
+    elif key is not None:
         kind = _OPEN
-    if refused != (PLAIN.refused, KEYS.refused) or (key is None and (inner < 0 or kind == _OPEN)):
+    else:
+        return _EMPTY_LINE if dash is None else _DOUBTFUL
+    if (key is None and dash is None) or refused != (PLAIN.refused, KEYS.refused):
         return _DOUBTFUL
-    return _Line(kind, indent, inner, key, value)
+    if key is not None and len(key) > _LONGEST_KEY:
+        return _DOUBTFUL
+    return kind, indent, inner, key, value
 
 
 def _key(text: str) -> str:
@@ -163,13 +160,8 @@ class _Flow:
         return token[1] == sign
 
 
-_LINES: Final = _Lines()
-
-
 def quick_values(text: str) -> list[tuple[int, Any]] | None:
-    """The documents of a valid stream: behind how many `---` lines each stands, and its value. None when there is any doubt."""
-    if _STRANGE.search(text) is not None:
-        return None
+    """The documents of a stream: behind how many `---` lines each stands, and its value. None when there is any doubt."""
     lines = text.split("\n")
     # What stands behind the last line break is no line.
     ends_well = not lines[-1]
@@ -179,7 +171,10 @@ def quick_values(text: str) -> list[tuple[int, Any]] | None:
     root: Any = None
     breaks = 0
     here: Any = None
+    """The mapping or list that lines are put into, and (`at`) the column of its keys or dashes."""
     at = -1
+    quick = -1
+    """`at` while `here` is a mapping that takes a key next; -1 otherwise."""
     stack: list[tuple[Any, int]] = []
     waiting: str | None = None
     """A key of `here` whose value stands on the next line, or is null."""
@@ -190,14 +185,21 @@ def quick_values(text: str) -> list[tuple[int, Any]] | None:
         while line is not None:
             kind, indent, inner, key, value = known[line]
             line = None
-            if kind == _NOTHING:
+            if indent == quick and inner < 0 and kind < _FLOW:
+                if key in here:
+                    return None
+                here[key] = value
+                if kind == _OPEN:
+                    waiting, quick = key, -1
                 break
-            if kind >= _BREAK:
+            if kind >= _NOTHING:
+                if kind == _NOTHING:
+                    break
                 if kind == _DOUBT:
                     return None
                 if breaks or root is not None:
                     values.append((breaks, root))
-                root, here, at, waiting = None, None, -1, None
+                root, here, at, quick, waiting = None, None, -1, -1, None
                 breaks += 1
                 stack.clear()
                 break
@@ -233,24 +235,23 @@ def quick_values(text: str) -> list[tuple[int, Any]] | None:
                     here.append(item)
                     stack.append((here, at))
                     here, at = item, inner
-            if kind == _SCALAR:
-                pass
-            elif kind == _OPEN:
+            if kind == _OPEN:
                 waiting = key
-                value = None
             elif kind == _FLOW:
                 value = loads(value)  # noqa: S302 - packed by `_look_at`, so that each line gets a list of its own
-            else:
+            elif kind == _TEXT:
                 found = _text(stream, at, value == "|-")
                 if found is None or (found[1] is None and not ends_well):
                     return None
                 value, line = found
             if key is None:
                 here.append(value)
+                quick = -1
             elif key in here:
                 return None
             else:
                 here[key] = value
+                quick = -1 if kind == _OPEN else at
     if breaks or root is not None:
         values.append((breaks, root))
     return values
@@ -262,31 +263,33 @@ def stretch(source: Source, breaks: int) -> Source:
     return part(source, starts[breaks], starts[breaks + 1])
 
 
-def _text(stream: Any, outside: int, strip: bool) -> tuple[str, str | None] | None:
+def _text(stream: Iterator[str], outside: int, strip: bool) -> tuple[str, str | None] | None:
     """A `|` text and the line behind it. `outside` is the column that it must stand deeper than. None when in doubt."""
     content: list[str] = []
     column = -1
+    behind: str | None = None
     for line in stream:
         bare = line.lstrip(" ")
         depth = len(line) - len(bare)
         if not bare:
-            if column < 0 and line:
+            if column < 0:
                 return None
-            content.append(line[column:] if column >= 0 else "")
+            content.append(line[column:])
             continue
         if column < 0:
-            if depth <= outside or content:
+            if depth <= outside:
                 return None
             column = depth
         if depth < column:
             if depth > outside:
                 return None
-            return _ended(content, strip), line
+            behind = line
+            break
+        if not line.isprintable():
+            return None
         content.append(line[column:])
-    return (_ended(content, strip), None) if content and column >= 0 else None
-
-
-def _ended(content: list[str], strip: bool) -> str:
-    while content and not content[-1]:
+    if not content:
+        return None
+    while not content[-1]:
         content.pop()
-    return "\n".join(content) + ("" if strip else "\n")
+    return "\n".join(content) + ("" if strip else "\n"), behind

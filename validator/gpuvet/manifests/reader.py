@@ -31,21 +31,13 @@ def read(data: bytes) -> Reading:
     source = Source(text)
     if unreadable is not None:
         return Reading([], (_problem(unreadable, source),), 0)
-    utf8 = data if data.isascii() else None
-    return _read_quickly(source, utf8) or _read(source, utf8)
+    return _read_quickly(source) or _read(source, data if data.isascii() else None)
 
 
-def _read_quickly(source: Source, data: bytes | None) -> Reading | None:
+def _read_quickly(source: Source) -> Reading | None:
     """The documents of a text in plain style; None when it takes the builder."""
-    text = source.text
-    if "# Source: " in text:
-        return None
-    values = quick_values(text)
+    values = None if "# Source: " in source.text else quick_values(source.text)
     if values is None:
-        return None
-    try:
-        check(text, data)
-    except Fault:
         return None
     documents: list[Document] = []
     for breaks, value in values:
