@@ -92,7 +92,8 @@ def crash(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
         raise ZeroDivisionError("as if")
 
-    monkeypatch.setattr(screens_qgpu, "QG009", fails)
+    for name in ("QG009", "QG009_resources"):
+        monkeypatch.setattr(screens_qgpu, name, fails)
 
 
 def test_no_full_verdict_beats_everything(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

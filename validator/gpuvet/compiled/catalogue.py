@@ -678,7 +678,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S014',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='K8S015',
@@ -1478,7 +1478,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM016',
         needs=(('koordinator.sh/gpu.shared', 'metax-tech.com/sgpu'),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM017',
@@ -1503,7 +1503,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM017',
         needs=(('metax-tech.com/sgpu',),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='KM018',
@@ -1553,7 +1553,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM019',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM020',
@@ -1603,7 +1603,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM021',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM022',
@@ -1653,7 +1653,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM023',
         needs=(('metax-tech.com/sgpu-qos-policy',),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM025',
@@ -1728,7 +1728,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM027',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM028',
@@ -2253,7 +2253,7 @@ RULES = (
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM050',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM051',
@@ -2378,7 +2378,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM056',
         needs=(),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='KM059',
@@ -2628,7 +2628,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM119',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM123',
@@ -3453,7 +3453,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL080',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL081',
@@ -3478,7 +3478,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL081',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL082',
@@ -3528,7 +3528,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL083',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL084',
@@ -3553,7 +3553,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL084',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL085',
@@ -3603,7 +3603,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL087',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL088',
@@ -3628,7 +3628,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL088',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL089',
@@ -3753,7 +3753,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL094',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL095',
@@ -3953,7 +3953,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL107',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL108',
@@ -4003,7 +4003,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL109',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL110',
@@ -4078,7 +4078,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL112',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL113',
@@ -4103,7 +4103,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL113',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL114',
@@ -4278,7 +4278,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL120',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='QG003',
@@ -4453,7 +4453,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG009',
         needs=(('tke.cloud.tencent.com/qgpu-core',),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG010',
@@ -4478,7 +4478,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG010',
         needs=(('tke.cloud.tencent.com/qgpu-memory',),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG011',
@@ -4503,7 +4503,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG011',
         needs=(('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory'),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG016',
@@ -4528,7 +4528,7 @@ RULES = (
         exports={'cel': 'needs another object (Node)', 'rego': 'needs another object (Node)'},
         function='gpuvet.compiled.rules_qgpu:QG016',
         needs=(('tke.cloud.tencent.com/qgpu-memory',),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG018',
@@ -4553,7 +4553,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG018',
         needs=(('nvidia.com/gpu',),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG019',
@@ -4578,7 +4578,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG019',
         needs=(),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG020',
@@ -4828,7 +4828,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG031',
         needs=(('tke.cloud.tencent.com/app-class',),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='QG032',
@@ -4853,7 +4853,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG032',
         needs=(('tke.cloud.tencent.com/qgpu-core',),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG033',
@@ -4878,7 +4878,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG033',
         needs=(),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG034',
@@ -4903,7 +4903,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG034',
         needs=(('tke.cloud.tencent.com/qgpu-core-greedy',),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG036',
@@ -5053,7 +5053,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG041',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='QG043',
@@ -5153,7 +5153,7 @@ RULES = (
         exports={'cel': 'needs another object (Node)', 'rego': 'needs another object (Node)'},
         function='gpuvet.compiled.rules_qgpu:QG047',
         needs=(('tke.cloud.tencent.com/qgpu-core',),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='QG048',
@@ -5328,7 +5328,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG107',
         needs=(),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG108',
@@ -5453,7 +5453,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG125',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='QG126',
@@ -5478,7 +5478,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG126',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='QG127',
@@ -5503,7 +5503,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG127',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='QG128',
@@ -5528,7 +5528,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG128',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='QG129',
@@ -5553,7 +5553,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG129',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='QG130',
@@ -5578,7 +5578,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG130',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='QG138',
@@ -6328,7 +6328,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF030',
         needs=(('tensor-fusion.ai/enabled', 'tensor-fusion.ai/inject-container'),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='TF031',
@@ -6753,7 +6753,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF048',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='TF049',
@@ -7728,7 +7728,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF411',
         needs=(),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='TF412',
@@ -10253,7 +10253,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ125',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='VJ126',

@@ -887,20 +887,23 @@ def KM150(s: Any, p: Any) -> bool:
     return False
 
 
+def KM151(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for entry_key, entry in pairs(s.parsed(get(object_, 'data', 'nodes-config'), 'yaml')):
+        v1 = get(entry, 'nodeName')
+        if (v1 is not None):
+            for other_key, other in pairs(s.parsed(get(object_, 'data', 'nodes-config'), 'yaml')):
+                if (equal(get(other, 'nodeName'), v1) and lt(integer(other_key), integer(entry_key))):
+                    return True
+                    break
+    return False
+
+
 def KM050(s: Any, p: Any) -> bool:
     spec = s.spec
     for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
-        for config in items(s.find_all('ConfigMap', 'metax-device-config')):
-            v1 = get(config, 'data')
-            v2 = s.parsed(get(v1, 'cluster-config'), 'yaml')
-            if (not (get(v2, 'mode') == 'sgpu')):
-                v3 = s.parsed(get(v1, 'nodes-config'), 'yaml')
-                for entry in items(v3):
-                    if (get(entry, 'mode') == 'sgpu'):
-                        break
-                else:
-                    if ((type(v2) is dict) or (type(v3) is list)):
-                        return True
+        if s.once_for_all('KM050.1', ('ConfigMap',), lambda: any(((is_type(s.parsed(get(config, 'data', 'cluster-config'), 'yaml'), 'map') or is_type(s.parsed(get(config, 'data', 'nodes-config'), 'yaml'), 'list')) and (not equal(get(s.parsed(get(config, 'data', 'cluster-config'), 'yaml'), 'mode'), 'sgpu')) and (not any(equal(get(entry, 'mode'), 'sgpu') for entry in items(s.parsed(get(config, 'data', 'nodes-config'), 'yaml'))))) for config in items(s.find_all('ConfigMap', 'metax-device-config')))):
+            return True
     return False
 
 
@@ -1166,6 +1169,436 @@ def KM162(s: Any, p: Any) -> bool:
 
 
 def KM163(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-core')))):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):
+            for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (((get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') if (get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') is not None) else get(c, 'resources', 'requests', 'cambricon.com/mlu.smlu.vcore')) is not None) or ((get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') if (get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') is not None) else get(c, 'resources', 'requests', 'cambricon.com/mlu.smlu.vmemory')) is not None))]][:1]:
+                if (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                    return True
+    return False
+
+
+def KM006_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('koordinator.sh/gpu-memory')
+    v2 = quantity((v1 if (v1 is not None) else requests.get('koordinator.sh/gpu-memory')))
+    if lt(0, v2):
+        if (lt(v2, 1048576000000000) or (lt(1000000000, quantity((limits.get('koordinator.sh/gpu.shared') if (limits.get('koordinator.sh/gpu.shared') is not None) else requests.get('koordinator.sh/gpu.shared')))) and lt(div(whole(v2), whole(quantity((limits.get('koordinator.sh/gpu.shared') if (limits.get('koordinator.sh/gpu.shared') is not None) else requests.get('koordinator.sh/gpu.shared'))))), 1048576))):
+            return True
+    return False
+
+
+def KM007_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))):
+        if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))):
+            for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))]][:1]:
+                for other in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))]][:1]:
+                    if s.once(_plain_4b2017):
+                        if (not s.once(_accepted_1b9a7f)):
+                            if (not s.once(_hooked_old_1b45bb)):
+                                if (not s.once(_hooked_64ef45)):
+                                    return True
+    return False
+
+
+def KM008_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory')))):
+            if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                    if s.once(_plain_4b2017):
+                        if (not s.once(_accepted_1b9a7f)):
+                            if (not s.once(_hooked_old_1b45bb)):
+                                if (not s.once(_hooked_64ef45)):
+                                    return True
+    return False
+
+
+def KM009_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if lt(0, whole(s.pod_sum('koordinator.sh/gpu-core'))):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared')))):
+            if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory')))):
+                if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                    for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-core'))))]][:1]:
+                        if s.once(_plain_4b2017):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if (not s.once(_hooked_old_1b45bb)):
+                                    if (not s.once(_hooked_64ef45)):
+                                        return True
+    return False
+
+
+def KM010_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-core')))):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):
+            for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                if s.once(_sgpu_pod_6f575d):
+                    if (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                        return True
+    return False
+
+
+def KM011_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    v1 = whole(s.pod_sum('koordinator.sh/gpu.shared'))
+    if lt(0, v1):
+        v2 = whole(s.pod_sum('koordinator.sh/gpu-core'))
+        if lt(0, v2):
+            for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-core'))))]][:1]:
+                for other in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                    if s.once(_plain_4b2017):
+                        if (not equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))))):
+                            if (not (lt(1, v1) and s.once(_sgpu_pod_6f575d))):
+                                if (lt(0, mod(v2, v1)) or lt(100, div(v2, v1)) or lt(mul(100, v1), v2)):
+                                    if (not s.once(_accepted_1b9a7f)):
+                                        if (not s.once(_hooked_old_1b45bb)):
+                                            if (not s.once(_hooked_64ef45)):
+                                                return True
+    return False
+
+
+def KM012_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    v1 = whole(s.pod_sum('koordinator.sh/gpu.shared'))
+    if lt(0, v1):
+        v2 = whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))
+        if lt(0, v2):
+            if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory')))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))]][:1]:
+                    for other in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                        if s.once(_plain_4b2017):
+                            if (not (lt(1, v1) and s.once(_sgpu_pod_6f575d))):
+                                if (lt(0, mod(v2, v1)) or lt(mul(100, v1), v2)):
+                                    if (not s.once(_accepted_1b9a7f)):
+                                        if (not s.once(_hooked_old_1b45bb)):
+                                            if (not s.once(_hooked_64ef45)):
+                                                return True
+    return False
+
+
+def KM014_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    for k in items(('nvidia.com/gpu', 'amd.com/gpu', 'dcu.com/gpu')):
+        for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', k) if (get(each, 'resources', 'limits', k) is not None) else get(each, 'resources', 'requests', k))))]][:1]:
+            for other in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (((k == 'dcu.com/gpu') and lt(0, quantity((get(c, 'resources', 'limits', 'amd.com/gpu') if (get(c, 'resources', 'limits', 'amd.com/gpu') is not None) else get(c, 'resources', 'requests', 'amd.com/gpu'))))) or ((not (k == 'nvidia.com/gpu')) and lt(0, quantity((get(c, 'resources', 'limits', 'nvidia.com/gpu') if (get(c, 'resources', 'limits', 'nvidia.com/gpu') is not None) else get(c, 'resources', 'requests', 'nvidia.com/gpu'))))) or (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp'))))) or (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))))]][:1]:
+                v1 = spec.get('schedulerName')
+                if (((v1 if (v1 is not None) else get(template_, 'scheduler')) == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
+                    return True
+    return False
+
+
+def KM015_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu'))))]][:1]:
+                    if s.once(_wrapped_8f4f47):
+                        if (not s.once(_accepted_1b9a7f)):
+                            if (s.once(_hooked_old_1b45bb) or s.once(_hooked_64ef45)):
+                                return True
+    return False
+
+
+def KM105_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu'))))]][:1]:
+                    for other in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None) or (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp'))))))]][:1]:
+                        if s.once(_wrapped_8f4f47):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if (not s.once(_hooked_old_1b45bb)):
+                                    if (not s.once(_hooked_64ef45)):
+                                        return True
+    return False
+
+
+def KM104_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for k in items(('koordinator.sh/rdma', 'koordinator.sh/fpga')):
+        v1 = whole(s.pod_sum(k))
+        if lt(100, v1):
+            if lt(0, mod(v1, 100)):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', k) if (get(each, 'resources', 'limits', k) is not None) else get(each, 'resources', 'requests', k))))]][:1]:
+                    return True
+    return False
+
+
+def KM106_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[c for c in items(spec.get('containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None))) and (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)))]][:1]:
+                    if s.once(_hooks_f1ad4d):
+                        if (not s.once(_wrapped_8f4f47)):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if s.once(_hooked_old_1b45bb):
+                                    return True
+    return False
+
+
+def KM055_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[c for c in items(spec.get('containers')) if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) and (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)))]][:1]:
+                    if s.once(_hooks_f1ad4d):
+                        if (not s.once(_wrapped_8f4f47)):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if (not s.once(_hooked_old_1b45bb)):
+                                    if s.once(_hooked_64ef45):
+                                        return True
+    return False
+
+
+def KM155_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[c for c in items(spec.get('containers')) if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) and (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)))]][:1]:
+                    if s.once(_hooks_f1ad4d):
+                        if (not s.once(_wrapped_8f4f47)):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if (not s.once(_hooked_old_1b45bb)):
+                                    if s.once(_hooked_64ef45):
+                                        return True
+    return False
+
+
+def KM107_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for who in [*[c for c in items(spec.get('containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None))) and (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)))]][:1]:
+        if s.once(_hooks_f1ad4d):
+            if s.once(_accepted_1b9a7f):
+                if (not s.once(_hooked_old_1b45bb)):
+                    if (not s.once(_hooked_64ef45)):
+                        return True
+    return False
+
+
+def KM061_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp')))))]][:1]:
+                    if (not s.once(_wrapped_8f4f47)):
+                        if (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp'))):
+                            v1 = spec.get('schedulerName')
+                            if (((v1 if (v1 is not None) else get(template_, 'scheduler')) == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
+                                if (not s.once(_accepted_1b9a7f)):
+                                    if (not s.once(_hooked_old_1b45bb)):
+                                        if (not s.once(_hooked_64ef45)):
+                                            return True
+    return False
+
+
+def KM016_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    v1 = spec.get('schedulerName')
+    if (not ((v1 if (v1 is not None) else get(template_, 'scheduler')) == 'hami-scheduler')):
+        if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
+            if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
+                if (not equal(whole(s.pod_sum('koordinator.sh/gpu.shared')), 1)):
+                    if lt(0, whole(s.pod_sum('metax-tech.com/sgpu'))):
+                        for who in [c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)]:
+                            v2 = get(who, 'resources')
+                            v3 = get(v2, 'limits', 'koordinator.sh/gpu.shared')
+                            if (quantity((v3 if (v3 is not None) else get(v2, 'requests', 'koordinator.sh/gpu.shared'))) is not None):
+                                return True
+    return False
+
+
+def KM017_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('metax-tech.com/sgpu')
+    if lt(1000000000, quantity((v1 if (v1 is not None) else requests.get('metax-tech.com/sgpu')))):
+        return True
+    return False
+
+
+def KM018_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not (s.pod_sum('koordinator.sh/gpu') is not None)):
+        if (not (s.pod_sum('koordinator.sh/gpu.shared') is not None)):
+            if (not (s.pod_sum('koordinator.sh/gpu-core') is not None)):
+                if (not (s.pod_sum('koordinator.sh/gpu-memory') is not None)):
+                    if (not (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+                        for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                            if s.once(_sgpu_pod_6f575d):
+                                return True
+    return False
+
+
+def KM118_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not (s.pod_sum('koordinator.sh/gpu.shared') is not None)):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):
+            if (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-core')))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                    if (lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                        if s.once(_sgpu_pod_6f575d):
+                            return True
+    return False
+
+
+def KM119_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    v1 = spec.get('schedulerName')
+    if (not ((v1 if (v1 is not None) else get(template_, 'scheduler')) == 'hami-scheduler')):
+        if (not (s.pod_sum('metax-tech.com/sgpu') is not None)):
+            if (not (s.pod_sum('metax-tech.com/gpu') is not None)):
+                if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
+                    if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
+                        if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+                            if (not lt(0, s.pod_sum('amd.com/gpu'))):
+                                if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                                    if (not lt(0, s.pod_sum('huawei.com/npu-core'))):
+                                        if (not lt(0, s.pod_sum('huawei.com/npu-cpu'))):
+                                            if (not lt(0, s.pod_sum('huawei.com/npu-dvpp'))):
+                                                for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
+                                                    return True
+    return False
+
+
+def KM019_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    v1 = spec.get('schedulerName')
+    v2 = (v1 if (v1 is not None) else get(template_, 'scheduler'))
+    if (not (v2 == 'hami-scheduler')):
+        if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
+            if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
+                v3 = s.pod_sum('koordinator.sh/gpu.shared')
+                if (not lt(1, whole(v3))):
+                    for who in [c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(c, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(c, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(c, 'resources', 'requests', 'metax-tech.com/sgpu'))))]:
+                        if ((v2 == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (v3 is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
+                            return True
+    return False
+
+
+def KM021_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+        if s.once(_sgpu_pod_6f575d):
+            return True
+    return False
+
+
+def KM023_amounts(s: Any, p: Any) -> bool:
+    if (not (s.pod_sum('metax-tech.com/sgpu') is not None)):
+        if (not (s.pod_sum('koordinator.sh/gpu') is not None)):
+            if (not (s.pod_sum('koordinator.sh/gpu.shared') is not None)):
+                if (not (s.pod_sum('koordinator.sh/gpu-core') is not None)):
+                    if (not (s.pod_sum('koordinator.sh/gpu-memory') is not None)):
+                        if (not (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+                            return True
+    return False
+
+
+def KM026_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for k in items(('kubernetes.io/gpu', 'kubernetes.io/gpu-core', 'kubernetes.io/gpu-memory', 'kubernetes.io/gpu-memory-ratio', 'kubernetes.io/rdma', 'kubernetes.io/fpga')):
+        v1 = get(self_, 'resources')
+        v2 = get(v1, 'limits', k)
+        if ((v2 if (v2 is not None) else get(v1, 'requests', k)) is not None):
+            return True
+    return False
+
+
+def KM050_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+        return True
+    return False
+
+
+def KM154_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+        if s.once(_sgpu_pod_6f575d):
+            return True
+    return False
+
+
+def KM025_amounts(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    template_ = s.template
+    if (not (get(object_, 'kind') == 'Reservation')):
+        v1 = spec.get('schedulerName')
+        v2 = (v1 if (v1 is not None) else get(template_, 'scheduler'))
+        if (not (v2 == 'hami-scheduler')):
+            if (not contains(v2, 'koord')):
+                if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
+                    if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
+                        if (not (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None)):
+                            if (not (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None)):
+                                for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
+                                    if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+                                        return True
+    return False
+
+
+def KM056_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for k in items(('metax-tech.com/vcore', 'metax-tech.com/vmemory')):
+        v1 = get(self_, 'resources')
+        v2 = get(v1, 'limits', k)
+        if ((v2 if (v2 is not None) else get(v1, 'requests', k)) is not None):
+            return True
+    return False
+
+
+def KM027_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for who in items(spec.get('initContainers')):
+        v1 = get(who, 'resources')
+        v2 = get(v1, 'limits')
+        v3 = get(v2, 'koordinator.sh/gpu.shared')
+        if (not ((v3 if (v3 is not None) else get(v1, 'requests', 'koordinator.sh/gpu.shared')) is not None)):
+            v4 = get(v2, 'koordinator.sh/gpu')
+            if (((v4 if (v4 is not None) else get(v1, 'requests', 'koordinator.sh/gpu')) is not None) or ((get(v2, 'koordinator.sh/gpu-core') if (get(v2, 'koordinator.sh/gpu-core') is not None) else get(v1, 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(v2, 'koordinator.sh/gpu-memory-ratio') if (get(v2, 'koordinator.sh/gpu-memory-ratio') is not None) else get(v1, 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(v2, 'koordinator.sh/gpu-memory') if (get(v2, 'koordinator.sh/gpu-memory') is not None) else get(v1, 'requests', 'koordinator.sh/gpu-memory')) is not None)):
+                if s.once(_accepted_1b9a7f):
+                    return True
+    return False
+
+
+def KM161_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if lt(1, whole(s.pod_sum('koordinator.sh/gpu.shared'))):
+        for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+            return True
+    return False
+
+
+def KM162_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    v1 = whole(s.pod_sum('koordinator.sh/gpu-memory'))
+    if le(1048576, v1):
+        if lt(v1, 268435456):
+            if (not lt(1, whole(s.pod_sum('koordinator.sh/gpu.shared')))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))]][:1]:
+                    return True
+    return False
+
+
+def KM163_amounts(s: Any, p: Any) -> bool:
     spec = s.spec
     if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-core')))):
         if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):

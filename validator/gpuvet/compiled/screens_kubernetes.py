@@ -37,6 +37,17 @@ def K8S018(s: Any, p: Any) -> bool:
     return False
 
 
+def K8S040(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for map_key, map in pairs(self_):
+        if (not (map_key in ('annotations', 'labels'))):
+            for v_key, v in pairs(map):
+                if matches(v_key, '(tensor-fusion[.]ai|([a-z.]+[.])?koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|hami[.]io|([a-z.]+[.])?volcano[.]sh)/.*|qgpu-device-enable|mixed-qgpu-enable|CAMBRICON_.*|predicate-time'):
+                    return True
+                    break
+    return False
+
+
 def K8S004(s: Any, p: Any) -> bool:
     self_ = s.value
     for amount_key, amount in [*pairs(get(self_, 'resources', 'limits')), *pairs(get(self_, 'resources', 'requests'))]:
@@ -332,6 +343,244 @@ def K8S034(s: Any, p: Any) -> bool:
 
 
 def K8S035(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for t in items(spec.get('tolerations')):
+        v1 = get(t, 'value')
+        if (type(v1) is str):
+            v2 = get(t, 'operator')
+            if ((not (v2 is not None)) or (v2 in ('', 'Equal'))):
+                if (not matches(v1, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')):
+                    return True
+    return False
+
+
+def K8S002_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for value in [*items(spec.get('nodeSelector')), *flatten([get(e, 'values') for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))])]), *flatten([get(e, 'values') for e in flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]), *[get(t, 'value') for t in items(spec.get('tolerations'))]]:
+        if (value is not None):
+            if (not (type(value) is str)):
+                return True
+    return False
+
+
+def K8S004_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for amount_key, amount in [*pairs(get(self_, 'resources', 'limits')), *pairs(get(self_, 'resources', 'requests'))]:
+        if (amount is not None):
+            if matches(amount_key, '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+                if (not (quantity(amount) is not None)):
+                    return True
+    return False
+
+
+def K8S005_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for amount_key, amount in [*pairs(get(self_, 'resources', 'limits')), *pairs(get(self_, 'resources', 'requests'))]:
+        if matches(amount_key, '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+            v1 = quantity(amount)
+            if lt(0, v1):
+                if (not (whole(v1) is not None)):
+                    return True
+    return False
+
+
+def K8S006_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for amount_key, amount in [*pairs(get(self_, 'resources', 'limits')), *pairs(get(self_, 'resources', 'requests'))]:
+        if matches(amount_key, '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+            if lt(quantity(amount), 0):
+                return True
+    return False
+
+
+def K8S010_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for amount_key, amount in [*pairs(get(self_, 'resources', 'limits')), *pairs(get(self_, 'resources', 'requests'))]:
+        if (type(amount) is str):
+            if matches(amount_key, '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+                if matches(amount, '[-+. ]*([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)? *'):
+                    if (quantity(amount) is not None):
+                        return True
+    return False
+
+
+def K8S007_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for request_key, request in pairs(get(self_, 'resources', 'requests')):
+        if matches(request_key, '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+            v1 = quantity(request)
+            if (v1 is not None):
+                v2 = quantity(get(self_, 'resources', 'limits', request_key))
+                if (v2 is not None):
+                    if (not equal(v1, v2)):
+                        return True
+    return False
+
+
+def K8S008_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for amount_key, amount in pairs(get(self_, 'resources', 'requests')):
+        if (amount is not None):
+            if (not (get(self_, 'resources', 'limits', amount_key) is not None)):
+                if matches(amount_key, '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+                    return True
+    return False
+
+
+def K8S009_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    v1 = get(self_, 'resources')
+    if lt(0, size([a for a_key, a in pairs(get(v1, 'limits')) if ((not member(a_key, get(v1, 'requests'))) and matches(a_key, '(koordinator[.]sh/|metax-tech[.]com/sgpu|tke[.]cloud[.]tencent[.]com/qgpu-).*'))])):
+        return True
+    return False
+
+
+def K8S017_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for amount_key, amount in [*pairs(get(self_, 'resources', 'limits')), *pairs(get(self_, 'resources', 'requests'))]:
+        if (get(FACTS['resource-names'], 'names', amount_key) is not None):
+            return True
+    return False
+
+
+def K8S014_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))]:
+        return True
+    return False
+
+
+def K8S020_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for preference in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')):
+        v1 = get(preference, 'weight')
+        if ((not (v1 is not None)) or lt(integer(v1), 1) or lt(100, integer(v1))):
+            return True
+    return False
+
+
+def K8S021_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    v1 = get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution')
+    if (type(v1) is dict):
+        if equal(size(get(v1, 'nodeSelectorTerms')), 0):
+            return True
+    return False
+
+
+def K8S028_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+        if (type(term) is dict):
+            if equal(size(get(term, 'matchExpressions')), 0):
+                if equal(size(get(term, 'matchFields')), 0):
+                    return True
+    return False
+
+
+def K8S022_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for rule in [*flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]), *flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]:
+        if (not (get(rule, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))):
+            return True
+    return False
+
+
+def K8S023_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for rule in [*flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]), *flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]:
+        v1 = get(rule, 'values')
+        if (((v1 is not None) and (not (type(v1) is list))) or ((get(rule, 'operator') in ('In', 'NotIn')) and equal(size(v1), 0)) or ((get(rule, 'operator') in ('Gt', 'Lt')) and (not equal(size(v1), 1))) or ((get(rule, 'operator') in ('Exists', 'DoesNotExist')) and lt(0, size(v1)))):
+            return True
+    return False
+
+
+def K8S093_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for rule in [*flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]), *flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]:
+        if (get(rule, 'operator') in ('Gt', 'Lt')):
+            for value in items(get(rule, 'values')):
+                if (not (integer(value) is not None)):
+                    if matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?'):
+                        return True
+    return False
+
+
+def K8S026_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for value in [*items(spec.get('nodeSelector')), *flatten([get(e, 'values') for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))])])]:
+        if (type(value) is str):
+            if (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')):
+                return True
+    return False
+
+
+def K8S027_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for rule in flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))]):
+        for value in items(get(rule, 'values')):
+            if (type(value) is str):
+                if (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')):
+                    return True
+    return False
+
+
+def K8S030_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for t in items(spec.get('tolerations')):
+        v1 = get(t, 'operator')
+        if (v1 is not None):
+            if (not (v1 in ('', 'Equal', 'Exists'))):
+                return True
+    return False
+
+
+def K8S031_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for t in items(spec.get('tolerations')):
+        v1 = get(t, 'value')
+        if (v1 is not None):
+            if (get(t, 'operator') == 'Exists'):
+                if (not (v1 == '')):
+                    return True
+    return False
+
+
+def K8S032_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for t in items(spec.get('tolerations')):
+        if (type(t) is dict):
+            v1 = get(t, 'key')
+            if ((not (v1 is not None)) or (v1 == '')):
+                v2 = get(t, 'operator')
+                if ((not (v2 is not None)) or (v2 in ('', 'Equal'))):
+                    return True
+    return False
+
+
+def K8S033_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for t in items(spec.get('tolerations')):
+        v1 = get(t, 'effect')
+        if (v1 is not None):
+            if (not (v1 == '')):
+                if (not (v1 in ('NoSchedule', 'PreferNoSchedule', 'NoExecute'))):
+                    return True
+    return False
+
+
+def K8S034_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for t in items(spec.get('tolerations')):
+        if (get(t, 'tolerationSeconds') is not None):
+            v1 = get(t, 'effect')
+            if (not (v1 == 'NoExecute')):
+                if ((not (v1 is not None)) or (v1 == '') or (v1 in ('NoSchedule', 'PreferNoSchedule', 'NoExecute'))):
+                    return True
+    return False
+
+
+def K8S035_placement(s: Any, p: Any) -> bool:
     spec = s.spec
     for t in items(spec.get('tolerations')):
         v1 = get(t, 'value')

@@ -663,3 +663,572 @@ def PL095(s: Any, p: Any) -> bool:
                         return True
                         break
     return False
+
+
+def PL078_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        if (not lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]))):
+            v1 = get(spec.get('affinity'), 'nodeAffinity')
+            for t in items(get(v1, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+                if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))):
+                    break
+            else:
+                if lt(0, size([u for u in items(('training', 'inference', 'hybrid')) if (member(u, [u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]) or ((u == 'hybrid') and (any(((get(t, 'value') == 'hybrid') and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))) or any(any((member('hybrid', get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v1, 'preferredDuringSchedulingIgnoredDuringExecution'))))) or member(u, [u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v1, 'preferredDuringSchedulingIgnoredDuringExecution'))))]))])):
+                    return True
+    return False
+
+
+def PL101_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        if equal(size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]), 0):
+            for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+                if equal(size(get(term, 'matchFields')), 0):
+                    v1 = get(term, 'matchExpressions')
+                    if lt(0, size(v1)):
+                        for x in items(v1):
+                            if matches(get(x, 'key'), p['usagePattern']):
+                                break
+                        else:
+                            for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+                                if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))):
+                                    return True
+                                    break
+    return False
+
+
+def PL079_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for term in [*items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')), *[get(w, 'preference') for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))]]:
+            for rule in items(get(term, 'matchExpressions')):
+                if matches(get(rule, 'key'), p['usagePattern']):
+                    for value in items(get(rule, 'values')):
+                        if (value is not None):
+                            if (not (value in ('training', 'inference', 'hybrid'))):
+                                return True
+    return False
+
+
+def PL103_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            v1 = get(toleration, 'value')
+            if (v1 is not None):
+                if (not (get(toleration, 'operator') == 'Exists')):
+                    if (not (v1 == '')):
+                        if (not (v1 in ('training', 'inference', 'hybrid'))):
+                            if matches(get(toleration, 'key'), p['usagePattern']):
+                                return True
+    return False
+
+
+def PL104_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for value in [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]:
+            if (value is not None):
+                if (not (value in ('training', 'inference', 'hybrid'))):
+                    return True
+    return False
+
+
+def PL080_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+            for rule in items(get(term, 'matchExpressions')):
+                if (get(rule, 'operator') == 'In'):
+                    if matches(get(rule, 'key'), p['usagePattern']):
+                        for value in items(get(rule, 'values')):
+                            if (value == 'training'):
+                                return True
+    return False
+
+
+def PL120_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for value in [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]:
+            if (value == 'training'):
+                return True
+    return False
+
+
+def PL081_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+            for rule in items(get(term, 'matchExpressions')):
+                if (get(rule, 'operator') == 'In'):
+                    if matches(get(rule, 'key'), p['usagePattern']):
+                        for value in items(get(rule, 'values')):
+                            if (value == 'inference'):
+                                return True
+    return False
+
+
+def PL102_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+            for rule in items(get(term, 'matchExpressions')):
+                if (get(rule, 'operator') in ('Exists', 'NotIn')):
+                    if matches(get(rule, 'key'), p['usagePattern']):
+                        return True
+    return False
+
+
+def PL082_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        v1 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
+        if equal(size(v1), 0):
+            for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+                for rule in items(get(term, 'matchExpressions')):
+                    if (get(rule, 'operator') == 'In'):
+                        if lt(0, size(get(rule, 'values'))):
+                            if matches(get(rule, 'key'), p['usagePattern']):
+                                for n in v1:
+                                    if not (n in ('training', 'inference', 'hybrid')):
+                                        break
+                                else:
+                                    v2 = get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
+                                    for t in items(v2):
+                                        if not all(((not matches(get(r, 'key'), p['usagePattern'])) or ((get(r, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))):
+                                            break
+                                    else:
+                                        if (not member('hybrid', [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v1) and ((not (v2 is not None)) or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((get(r, 'operator') == 'Exists') or ((get(r, 'operator') == 'In') and member(u, get(r, 'values'))) or ((get(r, 'operator') == 'NotIn') and (not member(u, get(r, 'values')))) or (not matches(get(r, 'key'), p['usagePattern']))) for r in items(get(t, 'matchExpressions')))) for t in items(v2))))])):
+                                            return True
+    return False
+
+
+def PL105_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        v1 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
+        if equal(size(v1), 0):
+            for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+                for rule in items(get(term, 'matchExpressions')):
+                    if (get(rule, 'operator') == 'In'):
+                        if member('hybrid', get(rule, 'values')):
+                            if matches(get(rule, 'key'), p['usagePattern']):
+                                for n in v1:
+                                    if not (n in ('training', 'inference', 'hybrid')):
+                                        break
+                                else:
+                                    v2 = get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
+                                    for t in items(v2):
+                                        if not all(((not matches(get(r, 'key'), p['usagePattern'])) or ((get(r, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))):
+                                            break
+                                    else:
+                                        for u in [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v1) and ((not (v2 is not None)) or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((get(r, 'operator') == 'Exists') or ((get(r, 'operator') == 'In') and member(u, get(r, 'values'))) or ((get(r, 'operator') == 'NotIn') and (not member(u, get(r, 'values')))) or (not matches(get(r, 'key'), p['usagePattern']))) for r in items(get(t, 'matchExpressions')))) for t in items(v2))))]:
+                                            if not (u == 'hybrid'):
+                                                break
+                                        else:
+                                            return True
+    return False
+
+
+def PL118_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        v1 = spec.get('nodeSelector')
+        v2 = [n for n_key, n in pairs(v1) if matches(n_key, p['usagePattern'])]
+        if lt(0, size(v2)):
+            for value in v2:
+                if (value in ('training', 'inference', 'hybrid')):
+                    return True
+    return False
+
+
+def PL083_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+            for rule in items(get(term, 'matchExpressions')):
+                if (get(rule, 'operator') == 'In'):
+                    v1 = get(rule, 'key')
+                    if matches(v1, p['usagePattern']):
+                        for value in items(get(rule, 'values')):
+                            if (not (value == 'hybrid')):
+                                if (value in ('training', 'inference', 'hybrid')):
+                                    v2 = spec.get('tolerations')
+                                    for t in items(v2):
+                                        if (((not equal(get(t, 'key'), v1)) and matches(get(t, 'key'), '[^/]+/node\\.usage')) or ((not (get(t, 'operator') == 'Exists')) and (not (get(t, 'value') in ('training', 'inference', 'hybrid'))) and matches(get(t, 'key'), p['usagePattern'])) or ((get(t, 'effect') is not None) and (not (get(t, 'effect') in ('NoSchedule', ''))) and ((get(t, 'operator') == 'Exists') or equal(get(t, 'value'), value)) and matches(get(t, 'key'), p['usagePattern']))):
+                                            break
+                                    else:
+                                        if (not member(value, [u for u in items(('training', 'inference', 'hybrid')) if any((((get(t, 'operator') == 'Exists') or equal(get(t, 'value'), u)) and ((not (get(t, 'effect') is not None)) or (get(t, 'effect') in ('NoSchedule', ''))) and (((get(t, 'operator') == 'Exists') and ((not (get(t, 'key') is not None)) or (get(t, 'key') == ''))) or matches(get(t, 'key'), p['usagePattern']))) for t in items(v2))])):
+                                            return True
+    return False
+
+
+def PL106_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+            for rule in items(get(term, 'matchExpressions')):
+                if (get(rule, 'operator') == 'In'):
+                    v1 = get(rule, 'key')
+                    if matches(v1, p['usagePattern']):
+                        for value in items(get(rule, 'values')):
+                            if (value == 'hybrid'):
+                                v2 = spec.get('tolerations')
+                                for t in items(v2):
+                                    if (((not equal(get(t, 'key'), v1)) and matches(get(t, 'key'), '[^/]+/node\\.usage')) or ((not (get(t, 'operator') == 'Exists')) and (not (get(t, 'value') in ('training', 'inference', 'hybrid'))) and matches(get(t, 'key'), p['usagePattern'])) or ((get(t, 'effect') is not None) and (not (get(t, 'effect') in ('NoSchedule', ''))) and ((get(t, 'operator') == 'Exists') or (get(t, 'value') == 'hybrid')) and matches(get(t, 'key'), p['usagePattern']))):
+                                        break
+                                else:
+                                    if (not member('hybrid', [u for u in items(('training', 'inference', 'hybrid')) if any((((get(t, 'operator') == 'Exists') or equal(get(t, 'value'), u)) and ((not (get(t, 'effect') is not None)) or (get(t, 'effect') in ('NoSchedule', ''))) and (((get(t, 'operator') == 'Exists') and ((not (get(t, 'key') is not None)) or (get(t, 'key') == ''))) or matches(get(t, 'key'), p['usagePattern']))) for t in items(v2))])):
+                                        return True
+    return False
+
+
+def PL114_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for value in [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]:
+            if (value in ('training', 'inference', 'hybrid')):
+                v1 = spec.get('tolerations')
+                for t in items(v1):
+                    if (matches(get(t, 'key'), p['usagePattern']) and (((not (get(t, 'operator') == 'Exists')) and (not (get(t, 'value') in ('training', 'inference', 'hybrid')))) or ((get(t, 'effect') is not None) and (not (get(t, 'effect') in ('NoSchedule', ''))) and ((get(t, 'operator') == 'Exists') or equal(get(t, 'value'), value))))):
+                        break
+                else:
+                    if (not member(value, [u for u in items(('training', 'inference', 'hybrid')) if any((((get(t, 'operator') == 'Exists') or equal(get(t, 'value'), u)) and ((not (get(t, 'effect') is not None)) or (get(t, 'effect') in ('NoSchedule', ''))) and (((get(t, 'operator') == 'Exists') and ((not (get(t, 'key') is not None)) or (get(t, 'key') == ''))) or matches(get(t, 'key'), p['usagePattern']))) for t in items(v1))])):
+                        return True
+    return False
+
+
+def PL107_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            if matches(get(toleration, 'key'), p['usagePattern']):
+                return True
+    return False
+
+
+def PL117_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            v1 = get(toleration, 'key')
+            if matches(v1, '[^/]+/node\\.usage'):
+                v2 = get([k for k in [get([r for r in items(get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern'])], 0, 'key') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] if (k is not None)], 0)
+                if (v2 is not None):
+                    if (not equal(v1, v2)):
+                        return True
+    return False
+
+
+def PL084_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            if (not (get(toleration, 'operator') == 'Exists')):
+                v1 = get(toleration, 'value')
+                if (v1 in ('training', 'inference', 'hybrid')):
+                    if matches(get(toleration, 'key'), p['usagePattern']):
+                        v2 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
+                        for n in v2:
+                            if not (n in ('training', 'inference', 'hybrid')):
+                                break
+                        else:
+                            if (lt(0, size(v2)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))):
+                                v3 = get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
+                                for t in items(v3):
+                                    if not all(((not matches(get(r, 'key'), p['usagePattern'])) or ((get(r, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))):
+                                        break
+                                else:
+                                    if (not member(v1, [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v2) and ((not (v3 is not None)) or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((get(r, 'operator') == 'Exists') or ((get(r, 'operator') == 'In') and member(u, get(r, 'values'))) or ((get(r, 'operator') == 'NotIn') and (not member(u, get(r, 'values')))) or (not matches(get(r, 'key'), p['usagePattern']))) for r in items(get(t, 'matchExpressions')))) for t in items(v3))))])):
+                                        return True
+    return False
+
+
+def PL108_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            if (get(toleration, 'operator') == 'Exists'):
+                if matches(get(toleration, 'key'), p['usagePattern']):
+                    return True
+    return False
+
+
+def PL085_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        v1 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
+        if equal(size(v1), 0):
+            for n in v1:
+                if not (n in ('training', 'inference', 'hybrid')):
+                    break
+            else:
+                v2 = get(spec.get('affinity'), 'nodeAffinity')
+                for w in items(get(v2, 'preferredDuringSchedulingIgnoredDuringExecution')):
+                    if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))):
+                        break
+                else:
+                    v3 = get(v2, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
+                    for t in items(v3):
+                        if not all(((not matches(get(r, 'key'), p['usagePattern'])) or ((get(r, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))):
+                            break
+                    else:
+                        v4 = [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v1) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(v3)))]
+                        if member('hybrid', v4):
+                            if lt(0, size([u for u in v4 if (not (u == 'hybrid'))])):
+                                return True
+    return False
+
+
+def PL112_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for choice in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')):
+            for n in [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]:
+                if not (n in ('training', 'inference', 'hybrid')):
+                    break
+            else:
+                for r in items(get(choice, 'preference', 'matchExpressions')):
+                    if ((get(r, 'operator') == 'In') and member('hybrid', get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])):
+                        for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+                            if not all(((not matches(get(r, 'key'), p['usagePattern'])) or ((get(r, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))):
+                                break
+                        else:
+                            return True
+                        break
+    return False
+
+
+def PL113_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for choice in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')):
+            for rule in items(get(choice, 'preference', 'matchExpressions')):
+                if (get(rule, 'operator') == 'In'):
+                    if matches(get(rule, 'key'), p['usagePattern']):
+                        for value in items(get(rule, 'values')):
+                            if (value in ('training', 'inference', 'hybrid')):
+                                v1 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
+                                for n in v1:
+                                    if not (n in ('training', 'inference', 'hybrid')):
+                                        break
+                                else:
+                                    if (lt(0, size(v1)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))):
+                                        v2 = get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
+                                        for t in items(v2):
+                                            if not all(((not matches(get(r, 'key'), p['usagePattern'])) or ((get(r, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))):
+                                                break
+                                        else:
+                                            if (not member(value, [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v1) and ((not (v2 is not None)) or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((get(r, 'operator') == 'Exists') or ((get(r, 'operator') == 'In') and member(u, get(r, 'values'))) or ((get(r, 'operator') == 'NotIn') and (not member(u, get(r, 'values')))) or (not matches(get(r, 'key'), p['usagePattern']))) for r in items(get(t, 'matchExpressions')))) for t in items(v2))))])):
+                                                return True
+    return False
+
+
+def PL087_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        if lt(0, size(p['productTaints'])):
+            v1 = spec.get('tolerations')
+            for t in items(v1):
+                if (((not (get(t, 'effect') is not None)) or (get(t, 'effect') in ('NoSchedule', ''))) and (member(get(t, 'key'), p['productTaints']) or ((get(t, 'operator') == 'Exists') and ((not (get(t, 'key') is not None)) or (get(t, 'key') == ''))))):
+                    break
+            else:
+                if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(v1)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                    return True
+    return False
+
+
+def PL109_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        if equal(size(p['productTaints']), 0):
+            v1 = spec.get('tolerations')
+            for t in items(v1):
+                if (((get(t, 'operator') == 'Exists') and ((not (get(t, 'key') is not None)) or (get(t, 'key') == ''))) or matches(get(t, 'key'), '[^/]+/[^/]+\\.product|nvidia\\.com/gpu')):
+                    break
+            else:
+                if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(v1)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                    return True
+    return False
+
+
+def PL088_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for toleration_key, toleration in pairs(spec.get('tolerations')):
+            v1 = get(toleration, 'key')
+            if (member(v1, p['productTaints']) or matches(v1, '[^/]+/[^/]+\\.product')):
+                v2 = spec.get('tolerations')
+                for t_key, t in pairs(v2):
+                    if (lt(integer(t_key), integer(toleration_key)) and (member(get(t, 'key'), p['productTaints']) or matches(get(t, 'key'), '[^/]+/[^/]+\\.product'))):
+                        break
+                else:
+                    if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(v2)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                        return True
+    return False
+
+
+def PL089_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            if (get(toleration, 'operator') == 'Exists'):
+                if matches(get(toleration, 'key'), '[^/]+/[^/]+\\.product'):
+                    if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                        return True
+    return False
+
+
+def PL110_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for toleration_key, toleration in pairs(spec.get('tolerations')):
+            v1 = get(toleration, 'value')
+            if (v1 is not None):
+                if (not (get(toleration, 'operator') == 'Exists')):
+                    v2 = get(toleration, 'key')
+                    if matches(v2, '[^/]+/[^/]+\\.product'):
+                        v3 = spec.get('tolerations')
+                        if lt(0, size([t for t_key, t in pairs(v3) if ((get(t, 'value') is not None) and (not (get(t, 'operator') == 'Exists')) and equal(get(t, 'key'), v2) and (not equal(get(t, 'value'), v1)) and lt(integer(t_key), integer(toleration_key)))])):
+                            if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(v3)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                                return True
+    return False
+
+
+def PL090_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            if (get(toleration, 'operator') == 'Exists'):
+                v1 = get(toleration, 'key')
+                if ((not (v1 is not None)) or (v1 == '')):
+                    v2 = get(toleration, 'effect')
+                    if ((not (v2 is not None)) or (v2 in ('NoSchedule', ''))):
+                        if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                            return True
+    return False
+
+
+def PL111_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            if matches(get(toleration, 'key'), '[^/]+/control-plane|node-role\\.kubernetes\\.io/master'):
+                if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                    return True
+    return False
+
+
+def PL091_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for term in [*items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')), *[get(w, 'preference') for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))]]:
+            for rule in items(get(term, 'matchExpressions')):
+                if (get(rule, 'key') == 'nvidia.com/gpu.driver-version'):
+                    if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                        return True
+    return False
+
+
+def PL116_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        v1 = spec.get('nodeSelector')
+        if (get(v1, 'nvidia.com/gpu.driver-version') is not None):
+            if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(v1) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                return True
+    return False
+
+
+def PL092_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for term in [*items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')), *[get(w, 'preference') for w in [w for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')) if any((get(r, 'operator') in ('Gt', 'Lt')) for r in items(get(w, 'preference', 'matchExpressions')))]]]:
+            for rule in items(get(term, 'matchExpressions')):
+                if (get(rule, 'key') == 'nvidia.com/gpu.memory'):
+                    for value in items(get(rule, 'values')):
+                        if (type(value) is str):
+                            if (not matches(value, '[+-]?[0-9]+')):
+                                if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                                    return True
+    return False
+
+
+def PL115_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        v1 = spec.get('nodeSelector')
+        v2 = get(v1, 'nvidia.com/gpu.memory')
+        if (type(v2) is str):
+            if (not matches(v2, '[0-9]+')):
+                if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(v1) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                    return True
+    return False
+
+
+def PL119_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for choice in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')):
+            v1 = get(choice, 'preference')
+            v2 = get(v1, 'matchExpressions')
+            for r in items(v2):
+                if (get(r, 'operator') in ('Gt', 'Lt')):
+                    break
+            else:
+                for rule in items(v2):
+                    if (get(rule, 'key') == 'nvidia.com/gpu.memory'):
+                        for value in items(get(rule, 'values')):
+                            if (type(value) is str):
+                                if (not matches(value, '[+-]?[0-9]+')):
+                                    if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                                        return True
+    return False
+
+
+def PL094_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (get(object_, 'kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            if (type(get(toleration, 'value')) is str):
+                if (not (get(toleration, 'operator') == 'Exists')):
+                    if matches(get(toleration, 'key'), '[^/]+/[^/]+\\.product'):
+                        return True
+    return False

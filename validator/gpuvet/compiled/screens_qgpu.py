@@ -652,3 +652,361 @@ def QG040(s: Any, p: Any) -> bool:
         if (not (get(v1, 'index') is not None)):
             return True
     return False
+
+
+def QG003_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+    if (whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))) is not None):
+        if s.once(_in_bytes_6facfa):
+            return True
+    return False
+
+
+def QG004_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    v2 = whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+    if lt(0, v2):
+        if lt(v2, 100):
+            if lt(0, mod(v2, 5)):
+                return True
+    return False
+
+
+def QG101_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    v2 = whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+    if lt(0, v2):
+        if lt(v2, 100):
+            if lt(0, mod(v2, 5)):
+                return True
+    return False
+
+
+def QG005_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    v2 = (v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))
+    if equal(quantity(v2), 0):
+        if (not ((type(v2) is str) and matches(v2, '[^0-9]*'))):
+            return True
+    return False
+
+
+def QG006_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    v2 = whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+    if lt(100, v2):
+        if lt(0, mod(v2, 100)):
+            return True
+    return False
+
+
+def QG007_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    v2 = whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+    if lt(100, v2):
+        if lt(0, mod(v2, 100)):
+            v3 = div(add(v2, 99), 100)
+            if (lt(2, v3) or lt(0, mod(v2, v3)) or lt(0, mod(whole(quantity((limits.get('tke.cloud.tencent.com/qgpu-memory') if (limits.get('tke.cloud.tencent.com/qgpu-memory') is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))), v3))):
+                return True
+    return False
+
+
+def QG102_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    v2 = whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+    if lt(100, v2):
+        if lt(v2, 200):
+            if equal(mod(v2, 2), 0):
+                v3 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+                if (not lt(0, mod(whole(quantity((v3 if (v3 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))), 2))):
+                    return True
+    return False
+
+
+def QG008_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+    v2 = (v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory'))
+    if equal(quantity(v2), 0):
+        v3 = limits.get('tke.cloud.tencent.com/qgpu-core')
+        if (not le(100, whole(quantity((v3 if (v3 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))))):
+            if (not ((type(v2) is str) and matches(v2, '[^0-9]*'))):
+                return True
+    return False
+
+
+def QG009_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    self_ = s.value
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+    if (not ((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')) is not None)):
+        v2 = limits.get('tke.cloud.tencent.com/qgpu-core')
+        v3 = whole(quantity((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+        if lt(0, v3):
+            if lt(v3, 100):
+                for a_key, a in pairs(get(self_, 'resources', 'limits')):
+                    if ((not (a_key in ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))) and matches(a_key, '(.*/)?(.*[^a-z])?qgpu[^a-z].*')):
+                        break
+                else:
+                    return True
+    return False
+
+
+def QG010_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    self_ = s.value
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core-greedy')
+    if (not ((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core-greedy')) is not None)):
+        v2 = limits.get('tke.cloud.tencent.com/qgpu-core')
+        if (not ((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')) is not None)):
+            v3 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+            if lt(0, quantity((v3 if (v3 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))):
+                for a_key, a in pairs(get(self_, 'resources', 'limits')):
+                    if ((not (a_key in ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))) and matches(a_key, '(.*/)?(.*[^a-z])?qgpu[^a-z].*')):
+                        break
+                else:
+                    return True
+    return False
+
+
+def QG011_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+    if lt(0, quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))):
+        v2 = limits.get('tke.cloud.tencent.com/qgpu-core')
+        v3 = whole(quantity((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+        if le(100, v3):
+            if (not s.once(_in_bytes_6facfa)):
+                if equal(mod(v3, 100), 0):
+                    return True
+    return False
+
+
+def QG048_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    if (not s.once(_in_bytes_6facfa)):
+        v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+        if (not le(100, whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))))):
+            v2 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+            if lt(integer(get(FACTS['qgpu-cards'], 'largestMemory')), whole(quantity((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory'))))):
+                return True
+    return False
+
+
+def QG018_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('nvidia.com/gpu')
+    if lt(0, quantity((v1 if (v1 is not None) else requests.get('nvidia.com/gpu')))):
+        return True
+    return False
+
+
+def QG019_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for asked_key, asked in [*pairs(get(self_, 'resources', 'limits')), *[(r_key, r) for r_key, r in pairs(get(self_, 'resources', 'requests')) if (not member(r_key, get(self_, 'resources', 'limits')))]]:
+        if matches(asked_key, '(tencent.com/vcuda-(core|memory)|koordinator.sh/gpu.*|metax-tech.com/.*|elasticgpu.(com|io)/.*|huawei.com/(npu|Ascend).*|cambricon.com/.*|(amd|dcu).com/gpu)'):
+            if lt(0, quantity(asked)):
+                return True
+    return False
+
+
+def QG020_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for asked_key, asked in [*pairs(get(self_, 'resources', 'limits')), *[(r_key, r) for r_key, r in pairs(get(self_, 'resources', 'requests')) if (not member(r_key, get(self_, 'resources', 'limits')))]]:
+        if (not (asked_key in ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))):
+            if (matches(asked_key, 'tke.cloud.tencent.com/.*gpu.*') or matches(asked_key, '.*/qgpu[-_.](core|memory|core-greedy)')):
+                return True
+    return False
+
+
+def QG023_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for policy in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if (v_key == 'tke.cloud.tencent.com/qgpu-schedule-policy')], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'key') == 'tke.cloud.tencent.com/qgpu-schedule-policy') and (get(e, 'operator') == 'In'))]])]:
+        if (type(policy) is str):
+            if (not (policy in ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))):
+                return True
+    return False
+
+
+def QG125_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+        if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+            v1 = get(split(driver, '.'), 0)
+            if (not (get(FACTS['qgpu-drivers'], 'later', v1) is not None)):
+                if (not (get(FACTS['qgpu-drivers'], 'branches', v1, 'maximum') is not None)):
+                    return True
+    return False
+
+
+def QG128_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+        v1 = get(split(driver, '.'), 0)
+        if (get(FACTS['qgpu-drivers'], 'later', v1) is not None):
+            if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+                if (not (get(FACTS['qgpu-drivers'], 'branches', v1, 'maximum') is not None)):
+                    return True
+    return False
+
+
+def QG126_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+        if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+            if lt(version(get(FACTS['qgpu-drivers'], 'branches', get(split(driver, '.'), 0), 'maximum')), version(driver)):
+                return True
+    return False
+
+
+def QG129_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+        if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+            if lt(version(get(FACTS['qgpu-drivers'], 'branches', get(split(driver, '.'), 0), 'maximum')), version(driver)):
+                return True
+    return False
+
+
+def QG127_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+        if (driver is not None):
+            if (type(driver) is str):
+                if (not matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?')):
+                    return True
+    return False
+
+
+def QG130_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for card in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-cards'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-cards'], 'labels')))]])]:
+        if (type(card) is str):
+            if (not matches(card, get(FACTS['qgpu-cards'], 'pattern'))):
+                return True
+    return False
+
+
+def QG105_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    if (((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')) is not None) or ((limits.get('tke.cloud.tencent.com/qgpu-memory') if (limits.get('tke.cloud.tencent.com/qgpu-memory') is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')) is not None) or ((limits.get('tke.cloud.tencent.com/qgpu-core-greedy') if (limits.get('tke.cloud.tencent.com/qgpu-core-greedy') is not None) else requests.get('tke.cloud.tencent.com/qgpu-core-greedy')) is not None)):
+        return True
+    return False
+
+
+def QG016_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    if (not s.once(_in_bytes_6facfa)):
+        v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+        if (not le(100, whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))))):
+            v2 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+            if le(whole(quantity((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))), integer(get(FACTS['qgpu-cards'], 'largestMemory'))):
+                return True
+    return False
+
+
+def QG047_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))]:
+        v1 = get(c, 'resources')
+        v2 = get(v1, 'limits', 'tke.cloud.tencent.com/qgpu-core')
+        if ((v2 if (v2 is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-core')) is not None):
+            return True
+    return False
+
+
+def QG031_amounts(s: Any, p: Any) -> bool:
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+        return True
+    return False
+
+
+def QG032_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    if lt(0, quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))):
+        return True
+    return False
+
+
+def QG107_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    self_ = s.value
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    if (not ((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')) is not None)):
+        v2 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+        v3 = limits.get('tke.cloud.tencent.com/qgpu-core-greedy')
+        if (not equal(((v3 if (v3 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core-greedy')) is not None), ((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')) is not None))):
+            for a_key, a in pairs(get(self_, 'resources', 'limits')):
+                if ((not (a_key in ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))) and matches(a_key, '(.*/)?(.*[^a-z])?qgpu[^a-z].*')):
+                    break
+            else:
+                return True
+    return False
+
+
+def QG108_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core-greedy')
+    v2 = (v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core-greedy'))
+    if (not ((type(v2) is str) and matches(v2, '[^0-9]*'))):
+        v3 = quantity(v2)
+        if (equal(v3, 0) or lt(100, whole(v3))):
+            return True
+    return False
+
+
+def QG033_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for asked_key, asked in [*pairs(get(self_, 'resources', 'limits')), *[(r_key, r) for r_key, r in pairs(get(self_, 'resources', 'requests')) if (not member(r_key, get(self_, 'resources', 'limits')))]]:
+        if (asked_key in ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-core-greedy')):
+            if lt(0, quantity(asked)):
+                return True
+    return False
+
+
+def QG034_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core-greedy')
+    if lt(0, quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core-greedy')))):
+        return True
+    return False
+
+
+def QG041_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for c in items(spec.get('initContainers')):
+        v1 = get(c, 'resources')
+        v2 = get(v1, 'limits')
+        v3 = get(v2, 'tke.cloud.tencent.com/qgpu-core')
+        v4 = (v3 if (v3 is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-core'))
+        if lt(0, quantity((v4 if (v4 is not None) else ((get(v2, 'tke.cloud.tencent.com/qgpu-memory') if (get(v2, 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-memory')) if ((get(v2, 'tke.cloud.tencent.com/qgpu-memory') if (get(v2, 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-memory')) is not None) else (get(v2, 'tke.cloud.tencent.com/qgpu-core-greedy') if (get(v2, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')))))):
+            return True
+    return False

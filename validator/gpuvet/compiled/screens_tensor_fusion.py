@@ -1022,3 +1022,23 @@ def TF433(s: Any, p: Any) -> bool:
             if (annotations.get('tensor-fusion.ai/enabled-replicas') is not None):
                 return True
     return False
+
+
+def TF411_resources(s: Any, p: Any) -> bool:
+    template_ = s.template
+    self_ = s.value
+    if (not contains(get(template_, 'kind'), 'tensor-fusion.ai')):
+        for amount_key, amount in pairs(get(self_, 'resources', 'limits')):
+            if matches(amount_key, 'tensor-fusion\\.ai/index(_[0-9a-f])?'):
+                return True
+    return False
+
+
+def TF030_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for container in items(spec.get('containers')):
+        for amount_key, amount in pairs(get(container, 'resources', 'limits')):
+            if lt(0, integer(amount)):
+                if ((amount_key == 'nvidia.com/gpu') or matches(amount_key, 'nvidia\\.com/mig-.+')):
+                    return True
+    return False

@@ -746,3 +746,13 @@ def TF077(s: Any, p: Any) -> bool:
                             return True
                         break
     return False
+
+
+def TF048_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for c in items(spec.get('containers')):
+        if any(matches(v_key, '.+/.+') for v_key, v in pairs(get(c, 'resources', 'limits'))):
+            break
+    else:
+        return True
+    return False

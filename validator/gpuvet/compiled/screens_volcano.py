@@ -102,12 +102,159 @@ def VJ110(s: Any, p: Any) -> bool:
     return False
 
 
+def VJ097(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_, 'spec', 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))] if (get(object_, 'kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))])):
+        for policy in items(get(holder, 'policies')):
+            v1 = get(policy, 'events')
+            if (not (type(v1) is str)):
+                if equal((get(policy, 'exitCode') is not None), lt(0, size([*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(v1)]))):
+                    return True
+    return False
+
+
+def VJ136(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_, 'spec', 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))] if (get(object_, 'kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))])):
+        for policy in items(get(holder, 'policies')):
+            if (type(get(policy, 'events')) is str):
+                return True
+    return False
+
+
+def VJ111(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_, 'spec', 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))] if (get(object_, 'kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))])):
+        for policy in items(get(holder, 'policies')):
+            if equal(get(policy, 'exitCode'), 0):
+                if equal(size([*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(get(policy, 'events'))]), 0):
+                    return True
+    return False
+
+
+def VJ112(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_, 'spec', 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))] if (get(object_, 'kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))])):
+        for policy_key, policy in pairs(get(holder, 'policies')):
+            if (not (get(policy, 'exitCode') is not None)):
+                for event in [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(get(policy, 'events'))]:
+                    if lt(0, size([o for o_key, o in pairs(get(holder, 'policies')) if ((equal(get(o, 'event'), event) or member(event, get(o, 'events'))) and lt(integer(o_key), integer(policy_key)))])):
+                        return True
+    return False
+
+
+def VJ113(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_, 'spec', 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))] if (get(object_, 'kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))])):
+        for policy_key, policy in pairs(get(holder, 'policies')):
+            v1 = get(policy, 'exitCode')
+            if (v1 is not None):
+                if (not equal(v1, 0)):
+                    if equal(size([*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(get(policy, 'events'))]), 0):
+                        if lt(0, size([o for o_key, o in pairs(get(holder, 'policies')) if (equal(get(o, 'exitCode'), v1) and lt(integer(o_key), integer(policy_key)))])):
+                            return True
+    return False
+
+
+def VJ114(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_, 'spec', 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))] if (get(object_, 'kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))])):
+        for policy in items(get(holder, 'policies')):
+            for event in [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(get(policy, 'events'))]:
+                if (event == '*'):
+                    for o in items(get(holder, 'policies')):
+                        if (((get(o, 'event') is not None) and (not (get(o, 'event') in ('', '*')))) or any((not (x == '*')) for x in items(get(o, 'events')))):
+                            return True
+                            break
+    return False
+
+
+def VJ115(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_, 'spec', 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))] if (get(object_, 'kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))])):
+        for policy in items(get(holder, 'policies')):
+            for event in [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(get(policy, 'events'))]:
+                if (not (type(m_ := event) is str and m_ in {'*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', 'TaskFailed', 'JobUpdated'})):
+                    if (not (event in ('PodRunning', 'OutOfSync', 'CommandIssued'))):
+                        return True
+    return False
+
+
+def VJ116(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_, 'spec', 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))] if (get(object_, 'kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))])):
+        for policy in items(get(holder, 'policies')):
+            for event in [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(get(policy, 'events'))]:
+                if (event in ('PodRunning', 'OutOfSync', 'CommandIssued')):
+                    return True
+    return False
+
+
+def VJ117(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_, 'spec', 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))] if (get(object_, 'kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))])):
+        for policy in items(get(holder, 'policies')):
+            v1 = get(policy, 'action')
+            if (v1 is not None):
+                if (not (get(policy, 'exitCode') is not None)):
+                    if (not (v1 == '')):
+                        if (not (type(m_ := v1) is str and m_ in {'AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'})):
+                            if lt(0, size([*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(get(policy, 'events'))])):
+                                return True
+    return False
+
+
+def VJ118(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_, 'spec', 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))] if (get(object_, 'kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))])):
+        for policy in items(get(holder, 'policies')):
+            if (not (get(policy, 'exitCode') is not None)):
+                v1 = get(policy, 'action')
+                if ((not (v1 is not None)) or (v1 == '')):
+                    if lt(0, size([*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(get(policy, 'events'))])):
+                        return True
+    return False
+
+
+def VJ119(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_, 'spec', 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))] if (get(object_, 'kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))])):
+        for policy in items(get(holder, 'policies')):
+            if (get(policy, 'exitCode') is not None):
+                if (not (type(m_ := get(policy, 'action')) is str and m_ in {'AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'})):
+                    if equal(size([*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(get(policy, 'events'))]), 0):
+                        return True
+    return False
+
+
+def VJ120(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_, 'spec', 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))] if (get(object_, 'kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))])):
+        for policy in items(get(holder, 'policies')):
+            v1 = get(policy, 'timeout')
+            if (v1 is not None):
+                if (not matches(v1, '[+-]?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+|[+-]?0')):
+                    return True
+    return False
+
+
 def VJ098(s: Any, p: Any) -> bool:
     object_ = s.object
     for policy in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'policies')):
         if (get(policy, 'action') in ('RestartTask', 'RestartPod', 'RestartPartition')):
             if member('Unknown', [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(get(policy, 'events'))]):
                 return True
+    return False
+
+
+def VJ121(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_, 'spec', 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))] if (get(object_, 'kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))])):
+        for policy in items(get(holder, 'policies')):
+            if (not (get(policy, 'timeout') is not None)):
+                for event in [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(get(policy, 'events'))]:
+                    if (event == 'PodPending'):
+                        return True
     return False
 
 
@@ -336,4 +483,13 @@ def VJ104(s: Any, p: Any) -> bool:
                         if (not equal(get(v2, k), get(v3, k))):
                             return True
                             break
+    return False
+
+
+def VJ125_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    v1 = spec.get('schedulerName')
+    if ((v1 == 'volcano') or ((not (v1 is not None)) and (get(template_, 'kind') in ('Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh')) and ((get(template_, 'scheduler') if (get(template_, 'scheduler') is not None) else 'volcano') == 'volcano'))):
+        return True
     return False

@@ -3,7 +3,7 @@
 from marshal import dumps
 from typing import Any, NamedTuple
 
-from gpuvet.engine.context import Context, Fact
+from gpuvet.engine.context import Context, EmptyContext, Fact
 from gpuvet.engine.placing import build_finding
 from gpuvet.engine.ruleset import Alike, BoundRule, Entry, Selected
 from gpuvet.engine.subject import ObjectScope, Subject
@@ -14,6 +14,9 @@ from gpuvet.values.total import UNKNOWN, placeholder
 
 _REMEMBERED = 2_000
 """Parts of manifests for which it is remembered what rules made of them, for each selection of rules."""
+
+
+_NOBODY = EmptyContext()
 
 
 class Crash(NamedTuple):
@@ -64,17 +67,17 @@ class Hearing:
             self._try(selected.rules, subject)
 
     def _speaking(self, alike: Alike, subject: Subject) -> tuple[Entry, ...]:
-        """The rules that have something to say about a part of the subject."""
+        """The rules that a part of the subject lets say something."""
         try:
             content = dumps(subject.part(alike.part), 2)
         except ValueError:
-            return alike.entries
+            return tuple(entry for _, entry in alike.entries)
         speaking = alike.remembered.get(content)
         if speaking is None:
             try:
-                speaking = tuple(entry for entry in alike.entries if entry[0](subject, entry[1]))
+                speaking = tuple(entry for screen, entry in alike.entries if screen(subject, entry[1]))
             except Exception:  # noqa: BLE001 - found again when the rules run, one by one
-                return alike.entries
+                return tuple(entry for _, entry in alike.entries)
             if len(alike.remembered) < _REMEMBERED:
                 alike.remembered[content] = speaking
         return speaking
@@ -131,7 +134,7 @@ class Hearing:
     def park(self, document: Document) -> None:
         """Lets go of the text until other objects are known; `document` reads it again when a place in it is asked for."""
         scope = self.scope
-        scope.document = document
+        scope.document, scope.context = document, _NOBODY
         scope.found = {key: fact._replace(document=None) for key, fact in scope.found.items()}
         for charge in self._charges:
             if charge.fact is not None:

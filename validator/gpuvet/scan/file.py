@@ -73,6 +73,8 @@ def check_file(name: str, data: bytes, job: FileJob) -> FileResult:
             _add_problem(result, problem, file, job)
         for verdict in job.judge.judge(document, file, context):
             _take(verdict, document, file, name, job, result)
+    if isinstance(context, OwnFirst):
+        context.close()
     comments = Comments(data)
     if comments:
         result.findings = comments.filter(result.findings)
