@@ -19,9 +19,9 @@ from gpuvet.values.errors import GpuvetError
 log = logging.getLogger("gpuvet.webhook")
 
 
-def load_state(config: FilePath | None, context: Context) -> RuleState:
-    """Raises ConfigError when the configuration, bundle or a rule file is wrong."""
-    settings = load_settings(config)
+def load_state(config: FilePath | None, context: Context, bundle: str | None = None) -> RuleState:
+    """`bundle` wins over the configuration's. Raises ConfigError when the configuration, bundle or a rule file is wrong."""
+    settings = load_settings(config, bundle)
     rules = rule_set(settings)
     seen = RuleSet([rule for rule in rules.rules if rule.info.sees == "object" and rule.info.kind != "input"], settings.usage_key)
     rows = settings.workloads
