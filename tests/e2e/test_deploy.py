@@ -20,6 +20,7 @@ pytestmark = pytest.mark.real
 
 HELM = "v4.3.0"
 DEPLOY = Path(__file__).parents[2] / "deploy"
+CONFIGURATION = "ValidatingWebhookConfiguration"
 CHART = DEPLOY / "helm" / "gpuvet"
 CERT_MANAGER = [("Issuer", "issuers"), ("Certificate", "certificates")]
 
@@ -159,9 +160,8 @@ def test_chart_takes_a_configuration_of_ones_own(cluster: ApiServer, helm: str, 
     found = rendered(helm, *given, "--set-file", f"configuration={printed}")
     assert found["ConfigMap"]["data"][".gpuvet.yaml"].strip() == config.read_text().strip()
     entries = found["ValidatingWebhookConfiguration"]["webhooks"]
-    assert [entry["matchConditions"] for entry in entries] == [
-        entry["matchConditions"] for entry in yaml.safe_load(printed.read_text())["webhooks"]
-    ]
+    wanted = yaml.safe_load(printed.read_text())["webhooks"]
+    assert [entry["matchConditions"] for entry in entries] == [entry["matchConditions"] for entry in wanted]
     assert "example.com/usage" in str(entries)
     assert {entry["failurePolicy"] for entry in entries} == {"Ignore", "Fail"}
     applied(cluster, yaml.safe_dump(found["ValidatingWebhookConfiguration"]))
@@ -184,7 +184,7 @@ def test_chart_takes_a_configuration_of_ones_own(cluster: ApiServer, helm: str, 
         (("--set-file", "config=TF013"), "the bundle qgpu is made without TF rules, and `rules` turns TF013 on"),
         (("--set-string", "configuration=kind: Pod"), "configuration: is not what"),
         (
-            ("--set-string", "configuration=kind: ValidatingWebhookConfiguration", "--set", "failurePolicy=Fail"),
+            ("--set-string", f"configuration=kind: {CONFIGURATION}", "--set", "failurePolicy=Fail"),
             "failurePolicy: with configuration",
         ),
     ],
