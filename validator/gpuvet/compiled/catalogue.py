@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '33b19f56'
+SOURCE_DIGEST = 'f51c95ce'
 
 RULES = (
     RuleInfo(

@@ -164,11 +164,13 @@ def K8S013(s: Any, p: Any) -> bool:
     v1 = get(object_.get('metadata'), 'name')
     if (type(v1) is str):
         if (not (v1 == '')):
-            if (not matches(v1, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+')):
-                v2 = get(FACTS['object-names'], 'kinds', object_.get('apiVersion'), object_.get('kind'))
-                v3 = (v2 if (v2 is not None) else get(FACTS['object-names'], 'default'))
-                if (lt(integer((v3.get('most') if type(v3) is dict else get(v3, 'most'))), size(v1)) or (not matches(v1, (v3.get('pattern') if type(v3) is dict else get(v3, 'pattern'))))):
-                    return True
+            v2 = object_.get('apiVersion')
+            if (not starts(v2, 'kustomize.config.k8s.io/')):
+                if (not matches(v1, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+')):
+                    v3 = get(FACTS['object-names'], 'kinds', v2, object_.get('kind'))
+                    v4 = (v3 if (v3 is not None) else get(FACTS['object-names'], 'default'))
+                    if (lt(integer((v4.get('most') if type(v4) is dict else get(v4, 'most'))), size(v1)) or (not matches(v1, (v4.get('pattern') if type(v4) is dict else get(v4, 'pattern'))))):
+                        return True
     return False
 
 
