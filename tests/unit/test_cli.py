@@ -237,6 +237,21 @@ def test_a_terminal_that_knows_few_letters(checkout: Path) -> None:
     assert b"\\u540d" in done.stdout
 
 
+@pytest.mark.parametrize(("arguments", "code"), [(["check", "many"], 1), (["check", "--format", "json", "many"], 1), (["rules"], 0)])
+def test_a_reader_that_has_seen_enough(arguments: list[str], code: int, checkout: Path) -> None:
+    Path("many").mkdir()
+    for number in range(300):
+        Path(f"many/{number}.yaml").write_text(ERROR, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(checkout / "validator")}
+    command = [sys.executable, "-m", "gpuvet", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == code
+
+
 # Standard input.
 
 

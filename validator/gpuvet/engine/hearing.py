@@ -10,7 +10,7 @@ from gpuvet.engine.subject import ObjectScope, Subject
 from gpuvet.manifests.document import Document
 from gpuvet.values.finding import Finding
 from gpuvet.values.path import Path
-from gpuvet.values.total import UNKNOWN, placeholder
+from gpuvet.values.total import undecided
 
 _REMEMBERED = 2_000
 """Parts of manifests for which it is remembered what rules made of them, for each selection of rules."""
@@ -99,7 +99,7 @@ class Hearing:
             if is_open:
                 self._note(rule, subject)
             for violation in found:
-                if not _undecided(subject, violation[-1]):
+                if not undecided(violation[-1], subject.fragment):
                     try:
                         self._charges.append(_Charge(rule, subject, violation, is_open))
                     except Exception as error:  # noqa: BLE001
@@ -175,17 +175,6 @@ def _same(old: _Charge, new: _Charge) -> bool:
     *_, related, fix, _ = new.violation
     places = [place for place, _ in related] + [place for _, place, _ in (fix[2] if fix is not None else ())]
     return all(place[0] in ("self", "pod", "object") for place in places) and bool(old.violation == new.violation)
-
-
-def _undecided(subject: Subject, because: list[Any]) -> bool:
-    """Whether a violation rests on what is not known, or, in a fragment, on what is not there."""
-    for value in because:
-        if value is None:
-            if subject.fragment:
-                return True
-        elif value is UNKNOWN or placeholder(value):
-            return True
-    return False
 
 
 def _spots(subject: Subject, path: Path | None, fact: Fact | None, there: Path) -> list[Any]:

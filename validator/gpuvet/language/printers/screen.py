@@ -22,6 +22,8 @@ _SUBJECT = {
     ("metadata", "self", "labels"): "labels",
 }
 """Sort of subject, root and keys -> the attribute under which the subject has that map at hand; empty where something else stands."""
+_MAPS = ("object", "template")
+"""Roots that are maps whatever a manifest says."""
 _DEEP = 14
 """Loops in each other; Python takes 20 blocks."""
 
@@ -220,6 +222,15 @@ class _Screen(Printer):
                     return f"{name}.get({key!r})"
         return None
 
+    def below(self, base: ir.Expr, code: str, keys: list[str]) -> str:
+        """The code for what stands below a value: a call less where it is, or most often is, a map."""
+        if keys[0][0] in "'\"":
+            if isinstance(base, ir.Root) and base.name in _MAPS:
+                code, keys = f"{code}.get({keys[0]})", keys[1:]
+            elif code.isidentifier() and len(keys) == 1:
+                return f"({code}.get({keys[0]}) if type({code}) is dict else get({code}, {keys[0]}))"
+        return f"get({', '.join([code, *keys])})" if keys else code
+
     def value(self, expr: ir.Expr) -> str:
         if expr in self.hoisted:
             return self.hoisted[expr]
@@ -238,7 +249,7 @@ class _Screen(Printer):
                         return f"get({', '.join([short, *reversed(keys)])})" if keys else short
                     keys.append(v(base.key))
                     base = base.base
-                return f"get({', '.join([v(base), *reversed(keys)])})"
+                return self.below(base, v(base), keys[::-1])
             case ir.Fold() | ir.Quantified() if _only_asks(expr):
                 self.count += 1
                 kinds = tuple(sorted({part.kind for part in ir.walk(expr) if isinstance(part, ir.FindAll)}))
