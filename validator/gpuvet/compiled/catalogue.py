@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '3bf5e36e'
+SOURCE_DIGEST = 'abd09bc2'
 
 RULES = (
     RuleInfo(

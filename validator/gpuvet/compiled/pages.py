@@ -462,7 +462,8 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
             '          tke.cloud.tencent.com/qgpu-core: "30"\n'
             '          tke.cloud.tencent.com/qgpu-memory: "4"\n'),
  'K8S013': ('let: {own: object.metadata.name}\n'
-            'when: "isText(own) && own != \'\' && !matches(own, placeholder_name)"\n'
+            'when: "isText(own) && own != \'\' && !matches(own, placeholder_name) && !startsWith(object.apiVersion, '
+            '\'kustomize.config.k8s.io/\')"\n'
             'forbidden: {that: "!matches(own, naming.pattern) || size(own) > int(naming.most)", at: own}\n',
             'apiVersion: v1\nkind: Node\nmetadata:\n  name: GPU-7\n  labels:\n    nvidia.com/gpu.count: "8"\nspec: {}\n',
             'apiVersion: rbac.authorization.k8s.io/v1\n'

@@ -339,28 +339,30 @@ def K8S013(s: Any, p: Any, out: Any) -> None:
     if is_type(name, 'text'):
         if (not equal(name, '')):
             if (not matches(name, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+')):
-                kind = get(object_, 'kind')
-                value = size(name)
-                kinds = get(FACTS['object-names'], 'kinds', get(object_, 'apiVersion'), kind)
-                kinds_ = (kinds if (kinds is not None) else get(FACTS['object-names'], 'default'))
-                pattern = get(kinds_, 'pattern')
-                most = get(kinds_, 'most')
-                most_number = integer(most)
-                if ((not matches(name, pattern)) or lt(most_number, value)):
-                    name_ = lower(name)
-                    value_ = matches(name_, pattern)
-                    value__ = le(value, most_number)
-                    value___ = ((name_ is not None) and value_ and value__)
-                    out((
-                        (*('object',), 'metadata', 'name'),
-                        False,
-                        say(text(name), ' cannot be the name of a ', text(kind)),
-                        say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if value___ else ''), (text(name_) if value___ else '')),
-                        name,
-                        [],
-                        (say('write ', text(name_)), False, (('set', (*('object',), 'metadata', 'name'), (name_ if (value_ and value__) else None)), )),
-                        [*[*[name], *[name], *[name]], *reason(s, [[*[name], *[pattern]] if (not matches(name, pattern)) else None, [*[name], *[most]] if lt(most_number, value) else None])],
-                    ))
+                apiVersion = get(object_, 'apiVersion')
+                if (not starts(apiVersion, 'kustomize.config.k8s.io/')):
+                    kind = get(object_, 'kind')
+                    value = size(name)
+                    kinds = get(FACTS['object-names'], 'kinds', apiVersion, kind)
+                    kinds_ = (kinds if (kinds is not None) else get(FACTS['object-names'], 'default'))
+                    pattern = get(kinds_, 'pattern')
+                    most = get(kinds_, 'most')
+                    most_number = integer(most)
+                    if ((not matches(name, pattern)) or lt(most_number, value)):
+                        name_ = lower(name)
+                        value_ = matches(name_, pattern)
+                        value__ = le(value, most_number)
+                        value___ = ((name_ is not None) and value_ and value__)
+                        out((
+                            (*('object',), 'metadata', 'name'),
+                            False,
+                            say(text(name), ' cannot be the name of a ', text(kind)),
+                            say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if value___ else ''), (text(name_) if value___ else '')),
+                            name,
+                            [],
+                            (say('write ', text(name_)), False, (('set', (*('object',), 'metadata', 'name'), (name_ if (value_ and value__) else None)), )),
+                            [*[*[name], *[name], *[name], *[apiVersion]], *reason(s, [[*[name], *[pattern]] if (not matches(name, pattern)) else None, [*[name], *[most]] if lt(most_number, value) else None])],
+                        ))
 
 
 def K8S019(s: Any, p: Any, out: Any) -> None:
