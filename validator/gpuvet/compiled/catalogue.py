@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'abd09bc2'
+SOURCE_DIGEST = 'ee202980'
 
 RULES = (
     RuleInfo(
