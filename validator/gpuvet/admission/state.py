@@ -24,6 +24,9 @@ def load_state(config: FilePath | None, context: Context, bundle: str | None = N
     settings = load_settings(config, bundle)
     rules = rule_set(settings)
     seen = RuleSet([rule for rule in rules.rules if rule.info.sees == "object" and rule.info.kind != "input"], settings.usage_key)
+    for rule in seen.rules:
+        # The first review is not to wait for imports.
+        _ = rule.screen, rule.function
     rows = settings.workloads
     judge = Judge(seen, rows, settings.platform, domains=Domains(settings.domains))
     return RuleState(judge, context, rules_digest(seen, settings), frozenset(INDEX if rows is None else rows))
