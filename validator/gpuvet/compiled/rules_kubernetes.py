@@ -4,8 +4,8 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    equal, get, integer, is_type, le, located, lower, lt, matches, member, nearest, quantity, reason, repaired, say,
-    size, split, starts, text, whole,
+    add, div, equal, get, integer, is_type, le, located, lower, lt, matches, member, nearest, quantity, reason,
+    repaired, say, size, split, starts, text, whole,
 )
 
 
@@ -121,14 +121,17 @@ def K8S005(s: Any, p: Any, out: Any) -> None:
             if lt(0, amount_nanos):
                 if (not (whole(amount_nanos) is not None)):
                     amount_ = repaired(amount)
+                    value = (equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') and matches(amount, ' *[0-9.]+([KMGTP]i|[MGTP]) *'))
+                    value_ = div(add(whole(quantity(amount_)), 1073741823), 1073741824)
+                    value__ = (value_ if value else amount_)
                     out((
                         amount_at,
                         False,
                         say(text(amount_at[-1]), ' is ', text(amount), ', and an extended resource comes in whole numbers'),
-                        say('a whole number, ', text(amount_), ' or another'),
+                        say('a whole number, ', text(value__), ' or another'),
                         amount,
                         [],
-                        (say('write ', text(amount_)), False, (('set', amount_at, amount_), )),
+                        (say('write ', text(value__)), False, (('set', amount_at, value__), )),
                         [*[amount], *[amount]],
                     ))
 

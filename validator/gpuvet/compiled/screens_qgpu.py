@@ -27,8 +27,12 @@ def _node_of_qgpu_60ffdb(s: Any) -> Any:
 
 
 def QG003(s: Any, p: Any) -> bool:
-    if s.once(_in_bytes_6facfa):
-        return True
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+    if (whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))) is not None):
+        if s.once(_in_bytes_6facfa):
+            return True
     return False
 
 
@@ -646,6 +650,16 @@ def QG040(s: Any, p: Any) -> bool:
     v1 = (self_.get('spec') if type(self_) is dict else get(self_, 'spec'))
     if (type(v1) is dict):
         if (not ((v1.get('index') if type(v1) is dict else get(v1, 'index')) is not None)):
+            return True
+    return False
+
+
+def QG003_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+    if (whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))) is not None):
+        if s.once(_in_bytes_6facfa):
             return True
     return False
 

@@ -643,12 +643,46 @@ def TF542(s: Any, p: Any) -> bool:
 
 def TF543(s: Any, p: Any) -> bool:
     annotations = s.annotations
-    object_ = s.object
     template_ = s.template
+    object_ = s.object
     if (annotations.get('tensor-fusion.ai/gang-enabled') == 'true'):
-        v1 = annotations.get('tensor-fusion.ai/enabled-replicas')
-        if lt((integer(v1) if (v1 is not None) else (integer(get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')) if (get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas') is not None) else (integer(get(object_.get('spec'), 'replicas')) if (template_.get('kind') in ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(get(object_.get('spec'), 'parallelism')) if (get(object_.get('spec'), 'parallelism') is not None) else 1) if (template_.get('kind') == 'Job') else None)))), 2):
-            return True
+        v1 = template_.get('kind')
+        if (not ((v1 in ('Deployment', 'StatefulSet', 'ReplicaSet')) and (not (annotations.get('tensor-fusion.ai/enabled-replicas') is not None)) and (not (get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas') is not None)))):
+            v2 = annotations.get('tensor-fusion.ai/enabled-replicas')
+            if lt((integer(v2) if (v2 is not None) else (integer(get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')) if (get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas') is not None) else (integer(get(object_.get('spec'), 'replicas')) if (v1 in ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(get(object_.get('spec'), 'parallelism')) if (get(object_.get('spec'), 'parallelism') is not None) else 1) if (v1 == 'Job') else None)))), 2):
+                return True
+    return False
+
+
+def TF548(s: Any, p: Any) -> bool:
+    template_ = s.template
+    annotations = s.annotations
+    object_ = s.object
+    v1 = template_.get('kind')
+    if (v1 in ('Deployment', 'StatefulSet', 'ReplicaSet')):
+        v2 = annotations.get('tensor-fusion.ai/enabled-replicas')
+        if (not (v2 is not None)):
+            if (annotations.get('tensor-fusion.ai/gang-enabled') == 'true'):
+                v3 = get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+                if (not (v3 is not None)):
+                    if equal((integer(v2) if (v2 is not None) else (integer(v3) if (v3 is not None) else (integer(get(object_.get('spec'), 'replicas')) if (v1 in ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(get(object_.get('spec'), 'parallelism')) if (get(object_.get('spec'), 'parallelism') is not None) else 1) if (v1 == 'Job') else None)))), 1):
+                        return True
+    return False
+
+
+def TF549(s: Any, p: Any) -> bool:
+    template_ = s.template
+    annotations = s.annotations
+    object_ = s.object
+    v1 = template_.get('kind')
+    if (v1 in ('Deployment', 'StatefulSet', 'ReplicaSet')):
+        v2 = annotations.get('tensor-fusion.ai/enabled-replicas')
+        if (not (v2 is not None)):
+            if (annotations.get('tensor-fusion.ai/gang-enabled') == 'true'):
+                v3 = get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+                if (not (v3 is not None)):
+                    if equal((integer(v2) if (v2 is not None) else (integer(v3) if (v3 is not None) else (integer(get(object_.get('spec'), 'replicas')) if (v1 in ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(get(object_.get('spec'), 'parallelism')) if (get(object_.get('spec'), 'parallelism') is not None) else 1) if (v1 == 'Job') else None)))), 1):
+                        return True
     return False
 
 
