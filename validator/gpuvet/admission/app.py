@@ -51,6 +51,8 @@ class Webhook:
                 review(body, self._rules.state) if len(body) <= MAX_BODY else _refuse(413, f"the body is larger than {MAX_BODY} bytes")
             )
         self._metrics.answered(outcome.verdict, outcome.kind, outcome.rules, perf_counter() - start)
+        for reason in outcome.silent:
+            self._metrics.silent.labels(reason).inc()
         for rule in outcome.crashes:
             self._metrics.crashes.labels(rule).inc()
         if outcome.record is not None:
