@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = 'abd09bc2'
+SOURCE_DIGEST = '4f5259eb'
 
 RULES = (
     RuleInfo(
@@ -352,6 +352,31 @@ RULES = (
         finds=(),
         exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
         function='gpuvet.compiled.rules_input:IN013',
+        needs=(),
+        reads='',
+    ),
+    RuleInfo(
+        id='IN014',
+        name='engine-silent',
+        vocabulary='input',
+        severity='error',
+        consequence='input-not-read',
+        kind='input',
+        on='object',
+        sees='text',
+        keys=(),
+        kinds=(),
+        names=(),
+        images=(),
+        why='What that engine would have denied is not known, so there is no full verdict on the object; the exit code is 3.',
+        implements=(),
+        sources=(),
+        supersedes=(),
+        platform=None,
+        parameters={},
+        finds=(),
+        exports={'cel': 'judges the text of a file, and engines see objects', 'rego': 'judges the text of a file, and engines see objects'},
+        function='gpuvet.compiled.rules_input:IN014',
         needs=(),
         reads='',
     ),
