@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -10,11 +11,12 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 VERSION = "v1.22.0"
 MODULE = "github.com/open-policy-agent/opa"
 
+_COUNTED = re.escape('http_request_duration_seconds_count{code="200",handler="v1/data",method="post"}')
 BATCH = """package gpuvet_batch
 
 results := [verdict |
@@ -55,9 +57,31 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+class Running(NamedTuple):
+    """A server."""
+
+    port: int
+    pid: int
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def wait_for_questions(self, count: int) -> None:
+        """Until it has answered so many."""
+        for _ in range(600):
+            with urllib.request.urlopen(f"{self.url}/metrics", timeout=5) as answer:
+                found = re.search(rf"^{_COUNTED} (\d+)", answer.read().decode(), re.MULTILINE)
+            if found is not None and int(found[1]) >= count:
+                return
+            time.sleep(0.05)
+        raise RuntimeError("nobody asks")
+
+
 @contextmanager
-def server(*arguments: str) -> Iterator[int]:
-    """A running OPA; its port."""
+def running(*arguments: str) -> Iterator[Running]:
+    """A running OPA."""
     port = _free_port()
     process = subprocess.Popen(
         [str(opa_binary()), "run", "--server", f"--addr=127.0.0.1:{port}", "--log-level=error", "--skip-version-check", *arguments]
@@ -73,10 +97,17 @@ def server(*arguments: str) -> Iterator[int]:
                 time.sleep(0.1)
         else:
             raise RuntimeError("opa does not answer")
-        yield port
+        yield Running(port, process.pid)
     finally:
         process.terminate()
         process.wait(20)
+
+
+@contextmanager
+def server(*arguments: str) -> Iterator[int]:
+    """A running OPA; its port."""
+    with running(*arguments) as opa:
+        yield opa.port
 
 
 class Opa:

@@ -21,7 +21,7 @@ from gpuvet.compiled.bundles import BUNDLES
 from gpuvet.language.users import load_own_rules
 from gpuvet.scan.rules import rule_set
 from gpuvet.settings.config import load_settings
-from gpuvet.settings.schema import FIELDS
+from gpuvet.settings.schema import FIELDS, OPA_FIELDS
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -180,6 +180,11 @@ def rows(page: str) -> list[list[str]]:
 def test_configuration_names_every_field() -> None:
     listed = {row[0].strip("`"): row for row in rows("configuration.md") if len(row) == 3}
     assert listed == {name: [f"`{name}`", field.means, f"`{field.example}`"] for name, field in FIELDS.items()}
+
+
+def test_the_opa_page_names_every_key() -> None:
+    listed = {row[0].strip("`"): row for row in rows("opa.md") if row[0].strip("`") in OPA_FIELDS and len(row) == 3}
+    assert listed == {name: [f"`{name}`", field.means, f"`{field.example}`"] for name, field in OPA_FIELDS.items()}
 
 
 def test_configuration_names_every_bundle() -> None:

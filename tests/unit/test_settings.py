@@ -200,12 +200,15 @@ exclude: [vendor/]
 context: {paths: [profiles], complete: [WorkloadProfile]}
 workloads: [{group: example.com, kind: Trainer, templates: [{podTemplate: spec.template}]}]
 ruleFiles: [rules.yaml]
+opa: {url: "http://localhost:8181", packages: [company.gpu]}
 """
     )
     assert set(FIELDS) == {
         *("bundle", "rules", "platform", "domains", "usageKey", "productTaints", "gpuModels", "namespace", "exclude", "context"),
-        *("workloads", "ruleFiles"),
+        *("workloads", "ruleFiles", "opa"),
     }
+    assert of.opa is not None
+    assert (of.opa.url, of.opa.packages) == ("http://localhost:8181", ("company.gpu",))
     assert (of.severities["QG004"], of.severities["KM*"]) == ("warning", "off")
     assert of.platform == {"tensorFusion": "v1.48.4", "koordinator": "1.8", "qgpu": "1.1.1", "kubernetes": "1.30"}
     assert of.domains == {"tensorFusion": "gpu.example.com"}

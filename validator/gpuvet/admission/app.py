@@ -60,6 +60,8 @@ class Webhook:
                 body = b""
             outcome = self._review(body, environ, start) if len(body) <= MAX_BODY else _refuse(413, TOO_LARGE)
         self._metrics.answered(outcome.verdict, outcome.kind, outcome.rules, monotonic() - start)
+        for reason in outcome.silent:
+            self._metrics.silent.labels(reason).inc()
         for rule in outcome.crashes:
             self._metrics.crashes.labels(rule).inc()
         if outcome.record is not None:

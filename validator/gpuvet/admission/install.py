@@ -1,8 +1,10 @@
 """Everything that runs the webhook in a cluster, as manifests made from the active rules and the workload table."""
 
 from collections.abc import Iterable, Mapping
+from math import ceil
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -142,7 +144,7 @@ def _settings(plan: Plan) -> Settings:
 
 
 def _state(plan: Plan) -> RuleState:
-    return load_state(FilePath(plan.config) if plan.config else None, EmptyContext(), plan.bundle)
+    return load_state(FilePath(plan.config) if plan.config else None, EmptyContext(), bundle=plan.bundle)
 
 
 def _entries(plan: Plan, settings: Settings, policy: str) -> Iterable[tuple[str, str, list[dict[str, Any]], list[dict[str, str]]]]:
@@ -154,6 +156,9 @@ def _entries(plan: Plan, settings: Settings, policy: str) -> Iterable[tuple[str,
     for rows in (settings.workloads or INDEX).values():
         for row in rows:
             wanted = triggers(rules, (kind_name(row.group, row.kind),), subjects, settings.usage_key, domains)
+            if settings.opa is not None:
+                # What the users' own packages look at is not known here.
+                wanted = wanted._replace(whole=True)
             groups.setdefault(workload_condition(row, wanted), []).append(row)
     for condition, rows_of in groups.items():
         if condition == "false":
@@ -179,6 +184,11 @@ def _entries(plan: Plan, settings: Settings, policy: str) -> Iterable[tuple[str,
         resource, _, group = other.resource.partition(".")
         tests = [_STAYS, _NO_NODE] + ([{"name": "concerns-a-rule", "expression": condition}] if condition is not None else [])
         yield _word(other.resource), "Ignore", [_rule(group, [resource], "*")], tests
+
+
+def _seconds(settings: Settings) -> int:
+    """How long the API server waits: OPA is asked about the new object and, for an update, about the old one."""
+    return 2 if settings.opa is None else min(30, 2 + ceil(2 * settings.opa.timeout))
 
 
 def _rules(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -222,7 +232,7 @@ def _entry(plan: Plan, name: str, policy: str, rules: list[dict[str, Any]], test
         "namespaceSelector": {"matchExpressions": [excluded]},
         "rules": rules,
         "sideEffects": "None",
-        "timeoutSeconds": 2,
+        "timeoutSeconds": _seconds(_settings(plan)),
     }
 
 
@@ -364,13 +374,19 @@ def _disruption_budget(plan: Plan) -> dict[str, Any]:
 
 
 def _network_policy(plan: Plan) -> dict[str, Any]:
-    """In: the API server, which no selector names. Out: only, with `--cluster`, name service and the API server."""
+    """In: the API server, which no selector names. Out: name service, with `--cluster` the API server, with `opa:` its port."""
     egress: list[dict[str, Any]] = []
     if plan.watched:
         egress = [
             {"ports": [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]},
             {"ports": [{"protocol": "TCP", "port": 443}, {"protocol": "TCP", "port": 6443}]},
         ]
+    opa = _settings(plan).opa
+    if opa is not None:
+        parts = urlsplit(opa.url)
+        egress.append({"ports": [{"protocol": "TCP", "port": parts.port or (443 if parts.scheme == "https" else 80)}]})
+        if not plan.watched:
+            egress.insert(0, {"ports": [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]})
     spec = {
         "podSelector": {"matchLabels": _labels(plan)},
         "policyTypes": ["Ingress", "Egress"],

@@ -16,6 +16,7 @@ class Metrics:
         self.reviews = Counter("gpuvet_reviews", "Answered requests.", ("verdict", "kind"), registry=self.registry)
         self.findings = Counter("gpuvet_findings", "Reviews in which a rule spoke.", ("rule", "verdict"), registry=self.registry)
         self.crashes = Counter("gpuvet_rule_crashes", "Rules that failed on an object: a bug of gpuvet.", ("rule",), registry=self.registry)
+        self.silent = Counter("gpuvet_opa_failures", "Questions that OPA did not answer.", ("reason",), registry=self.registry)
         self.seconds = Histogram("gpuvet_review_seconds", "Time to an answer.", buckets=_BUCKETS, registry=self.registry)
         self.rules = Gauge("gpuvet_rules_info", "The rule set in force.", ("digest",), registry=self.registry)
         self.reload_ok = Gauge("gpuvet_rules_last_reload_success", "1 when the last load of rules worked.", registry=self.registry)

@@ -10,13 +10,19 @@ from gpuvet.admission.bare import BareDocument
 from gpuvet.admission.words import denial_message, warning_texts
 from gpuvet.engine.context import Context
 from gpuvet.engine.judge import Judge
-from gpuvet.values.finding import SEVERITIES, Finding
+from gpuvet.engine.outside import Outside
+from gpuvet.engine.placing import object_reference
+from gpuvet.values.errors import EngineError
+from gpuvet.values.finding import SEVERITIES, Finding, Location
+from gpuvet.values.span import Span
 
 MAX_BODY = 8 << 20
 """Bytes of a review that are read at all; the API server's own limit for an object is 3 MiB, and an update carries two."""
 
 _GENERAL_KINDS = frozenset(("Node", "ConfigMap", "ClusterRole", "Role"))
 """Kinds that a cluster cannot do without: system:nodes are never denied on them."""
+SILENT = "IN014"
+"""The rule of engines that do not answer."""
 _CONTROLLERS = "system:serviceaccount:kube-system:"
 
 
@@ -29,6 +35,8 @@ class RuleState(NamedTuple):
     """Of the rule set, in audit annotations and metrics."""
     owners: frozenset[tuple[str, str]]
     """(API group, kind) whose Pod templates are judged, so that their Pods were judged already."""
+    outside: tuple[Outside, ...] = ()
+    """Engines that are asked, too."""
 
 
 class Outcome(NamedTuple):
@@ -44,6 +52,8 @@ class Outcome(NamedTuple):
     """For the log, when there is more to say than a plain allow. Never the object."""
     crashes: tuple[str, ...] = ()
     """Rules that failed: our bug, which denies nothing."""
+    silent: tuple[str, ...] = ()
+    """Why engines outside gave no answer, one word each."""
 
 
 def review(body: bytes, state: RuleState) -> Outcome:
@@ -96,12 +106,14 @@ def _passes(asked: Mapping[str, Any], value: dict[str, Any]) -> bool:
 
 def _judge(uid: str, asked: Mapping[str, Any], value: dict[str, Any], kind: str, state: RuleState) -> Outcome:
     namespace = asked.get("namespace")
-    findings, crashes = _findings(value, namespace, state)
+    findings, crashes, silent = _findings(value, namespace, state)
     errors = [finding for finding in findings if finding.severity == "error"]
     softer = [finding for finding in findings if finding.severity != "error"]
     reason = ""
     if errors and asked.get("operation") == "UPDATE" and type(asked.get("oldObject")) is dict:
-        before = {finding.fingerprint for finding in _findings(asked["oldObject"], namespace, state)[0]}
+        earlier, _, silent_before = _findings(asked["oldObject"], namespace, state)
+        before = {finding.fingerprint for finding in earlier if finding.rule != SILENT}
+        silent = (*silent, *silent_before)
         old = [finding for finding in errors if finding.fingerprint in before]
         errors = [finding for finding in errors if finding.fingerprint not in before]
         if old and not errors:
@@ -116,12 +128,15 @@ def _judge(uid: str, asked: Mapping[str, Any], value: dict[str, Any], kind: str,
         record = {**_record(asked, kind, verdict, reason), "rules": list(rules), "digest": state.digest}
         if crashes:
             record["crashed"] = crashes
+        if silent:
+            record["silent"] = silent
     audit = {"rules": ",".join(rules), "rules-digest": state.digest} if findings else {}
     if reason:
         audit["not-denied-because"] = reason
     message = denial_message(errors) if errors else None
     crashed = tuple(sorted({crash.partition(":")[0] for crash in crashes}))
-    return _answer(uid, verdict, message, warning_texts(softer), audit, rules, kind, record, crashed)
+    answer = _answer(uid, verdict, message, warning_texts(softer), audit, rules, kind, record, crashed)
+    return answer._replace(silent=silent) if silent else answer
 
 
 def _record(asked: Mapping[str, Any], kind: str, verdict: str, because: str) -> dict[str, Any]:
@@ -139,20 +154,47 @@ def _record(asked: Mapping[str, Any], kind: str, verdict: str, because: str) -> 
     }
 
 
-def _findings(value: dict[str, Any], namespace: Any, state: RuleState) -> tuple[list[Finding], list[str]]:
-    """Findings, worst first, and `RULE: error` for each rule that failed."""
+def _findings(value: dict[str, Any], namespace: Any, state: RuleState) -> tuple[list[Finding], list[str], tuple[str, ...]]:
+    """Findings, worst first, `RULE: error` for each rule that failed, and why engines outside were silent."""
     if type(namespace) is str and namespace:
         metadata = value.get("metadata")
         if type(metadata) is dict and not metadata.get("namespace"):
             value = {**value, "metadata": {**metadata, "namespace": namespace}}
     found: list[Finding] = []
     crashes: list[str] = []
-    for verdict in state.judge.judge(BareDocument(value), "", state.context):
+    silent: tuple[str, ...] = ()
+    document = BareDocument(value)
+    for verdict in state.judge.judge(document, "", state.context):
         found += verdict.findings
         crashes += [f"{crash.rule.info.id}: {crash.error}"[:300] for crash in verdict.crashes[:10]]
+        for engine in state.outside:
+            try:
+                found += engine.judge(document, verdict.path, "")
+            except EngineError as error:
+                silent = (*silent, error.reason)
+                found.append(_silence(engine, error, value))
     if len(found) > 1:
         found.sort(key=lambda finding: (SEVERITIES.index(finding.severity), finding.rule, finding.path_text))
-    return found, crashes
+    return found, crashes, silent
+
+
+def _silence(engine: Outside, error: EngineError, value: dict[str, Any]) -> Finding:
+    """What the configuration makes of an engine that does not answer: a denial or a warning."""
+    return Finding(
+        rule=SILENT,
+        name="engine-silent",
+        severity="error" if engine.denies_when_silent else "warning",
+        consequence="input-not-read",
+        message=str(error),
+        expected=None,
+        actual=None,
+        location=Location("", Span(1, 1, 1, 2)),
+        path=(),
+        path_text="",
+        object=object_reference(value),
+        related=(),
+        fix=None,
+    )
 
 
 def _excuse(asked: Mapping[str, Any], value: dict[str, Any], state: RuleState) -> str:

@@ -10,6 +10,7 @@ from gpuvet.admission.review import RuleState
 from gpuvet.engine.context import Context
 from gpuvet.engine.domains import Domains
 from gpuvet.engine.judge import Judge
+from gpuvet.engine.outside import Outside
 from gpuvet.engine.ruleset import RuleSet
 from gpuvet.manifests.workloads import INDEX
 from gpuvet.scan.rules import rule_set
@@ -19,8 +20,17 @@ from gpuvet.values.errors import GpuvetError
 log = logging.getLogger("gpuvet.webhook")
 
 
-def load_state(config: FilePath | None, context: Context, bundle: str | None = None) -> RuleState:
-    """`bundle` wins over the configuration's. Raises ConfigError when the configuration, bundle or a rule file is wrong."""
+Ask = Callable[[Settings], tuple[Outside, ...]]
+"""Makes the engines that the settings want asked, too. May raise GpuvetError."""
+
+
+def nobody(settings: Settings) -> tuple[Outside, ...]:
+    """Asks no engine."""
+    return ()
+
+
+def load_state(config: FilePath | None, context: Context, ask: Ask = nobody, bundle: str | None = None) -> RuleState:
+    """`bundle` wins over the configuration's. Raises GpuvetError when the configuration, bundle or a rule file is wrong."""
     settings = load_settings(config, bundle)
     rules = rule_set(settings)
     seen = RuleSet([rule for rule in rules.rules if rule.info.sees == "object" and rule.info.kind != "input"], settings.usage_key)
@@ -29,7 +39,8 @@ def load_state(config: FilePath | None, context: Context, bundle: str | None = N
         _ = rule.screen, rule.function
     rows = settings.workloads
     judge = Judge(seen, rows, settings.platform, domains=Domains(settings.domains))
-    return RuleState(judge, context, rules_digest(seen, settings), frozenset(INDEX if rows is None else rows))
+    owners = frozenset(INDEX if rows is None else rows)
+    return RuleState(judge, context, rules_digest(seen, settings), owners, ask(settings))
 
 
 def rules_digest(rules: RuleSet, settings: Settings) -> str:
@@ -38,6 +49,8 @@ def rules_digest(rules: RuleSet, settings: Settings) -> str:
     for rule in rules.rules:
         digest.update(repr((rule.info, rule.severity, sorted(rule.parameters.items(), key=lambda item: item[0]))).encode())
     digest.update(repr((sorted(settings.platform.items()), sorted(settings.domains.items()))).encode())
+    if settings.opa is not None:
+        digest.update(repr((settings.opa.url, settings.opa.packages, settings.opa.denies_when_silent)).encode())
     for name in settings.rule_files:
         digest.update((settings.folder / name).read_bytes())
     return digest.hexdigest()
@@ -46,14 +59,17 @@ def rules_digest(rules: RuleSet, settings: Settings) -> str:
 class RuleWatch:
     """Holds the state in force and looks every `interval` seconds whether its files have changed."""
 
-    def __init__(self, config: FilePath | None, context: Context, interval: float, told: Callable[[bool, RuleState], None]) -> None:
+    def __init__(
+        self, config: FilePath | None, context: Context, interval: float, told: Callable[[bool, RuleState], None], ask: Ask = nobody
+    ) -> None:
         """`told(ok, state)` hears of every load. Raises GpuvetError when the first load fails."""
         self._config = config
         self._context = context
         self._interval = interval
         self._told = told
+        self._ask = ask
         self._seen = self._signature()
-        self.state = load_state(config, context)
+        self.state = load_state(config, context, ask)
         told(True, self.state)
         self._stop = threading.Event()
 
@@ -72,7 +88,7 @@ class RuleWatch:
             return
         self._seen = signature
         try:
-            state = load_state(self._config, self._context)
+            state = load_state(self._config, self._context, self._ask)
         except (GpuvetError, OSError) as error:
             log.error("rules not reloaded, the last good set stays in force: %s", error)
             self._told(False, self.state)

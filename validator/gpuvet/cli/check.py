@@ -32,6 +32,12 @@ def register(commands: Any) -> None:
         epilog=EPILOG,
         formatter_class=RawLayout,
     )
+    add_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What every command takes that reports on manifests."""
     parser.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="file, folder, or - (default: the current folder)")
     parser.add_argument("--format", default="text", choices=["text", "json"], help="format on standard output (default: text)")
     parser.add_argument(
@@ -44,28 +50,43 @@ def register(commands: Any) -> None:
     parser.add_argument(
         "-j", "--jobs", type=int, default=0, metavar="N", help="processes (default: one, or one a processor for many files)"
     )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """The exit code. Raises GpuvetError for wrong usage or configuration."""
-    from gpuvet.cli.output import Progress, parse_output
-    from gpuvet.scan.run import Scan, folder_of, scan
-    from gpuvet.settings.config import find_config, load_settings
+    from gpuvet.cli.output import parse_output
 
     outputs = [parse_output(text) for text in options.output]
+    request = request_of(options)
+    if request.settings.opa is not None:
+        from gpuvet.cli.outside import outside
+
+        request = request._replace(outside=outside(request.settings))
+    return carry_out(options, request, outputs)
+
+
+def request_of(options: argparse.Namespace) -> Any:
+    """The scan that a command line asks for. Raises ConfigError."""
+    from gpuvet.scan.run import Scan, folder_of
+    from gpuvet.settings.config import find_config, load_settings
+
     config = FilePath(options.config) if options.config else find_config(folder_of(options.paths))
-    settings = load_settings(config, options.bundle)
-    progress = Progress()
-    request = Scan(
+    return Scan(
         paths=options.paths,
-        settings=settings,
+        settings=load_settings(config, options.bundle),
         stdin_name=options.stdin_filename,
         stdin=sys.stdin.buffer.read() if "-" in options.paths else None,
         jobs=max(0, options.jobs),
-        progress=progress,
     )
-    result = scan(request)
+
+
+def carry_out(options: argparse.Namespace, request: Any, outputs: list[tuple[str, str]], engine: Any = None) -> int:
+    """Scans, reports and returns the exit code. `engine` is told of in the report: what judged instead of our rules."""
+    from gpuvet.cli.output import Progress
+    from gpuvet.scan.run import scan
+
+    progress = Progress()
+    result = scan(request._replace(progress=progress))._replace(engine=engine)
     progress.done()
     _write(options.format, result, request, None)
     for name, file in outputs:

@@ -6,9 +6,9 @@ from importlib import import_module
 
 from gpuvet import __version__
 from gpuvet.cli.parser import Parser
-from gpuvet.values.errors import GpuvetError
+from gpuvet.values.errors import EngineError, GpuvetError
 
-COMMANDS = ("check", "effective", "rules", "explain", "generate", "webhook")
+COMMANDS = ("check", "effective", "rules", "explain", "generate", "webhook", "opa")
 """Subcommands in the order of the help, each a module of `gpuvet.cli`."""
 
 
@@ -38,6 +38,9 @@ def main(argv: list[str] | None = None) -> int:
 
         stop_writing()
         return 0
+    except EngineError as error:
+        print(f"gpuvet: {error}", file=sys.stderr)
+        return 3
     except GpuvetError as error:
         print(f"gpuvet: {error}", file=sys.stderr)
         return 2

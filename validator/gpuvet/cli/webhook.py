@@ -53,7 +53,10 @@ def register(commands: Any) -> None:
 def run_serve(options: argparse.Namespace) -> int:
     """The exit code. Raises GpuvetError when rules or certificates cannot be loaded."""
     from gpuvet.admission.serve import Options, serve
+    from gpuvet.cli.outside import outside
+    from gpuvet.settings.config import load_settings
 
+    outside(load_settings(FilePath(options.config) if options.config else None))
     serve(
         Options(options.host, options.port, options.tls_cert, options.tls_key, options.config, options.cluster),
         "gpuvet.cli.worker:application",

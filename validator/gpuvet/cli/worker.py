@@ -1,4 +1,4 @@
-"""The webhook's application, made in granian's worker process: the one place that joins admission and cluster."""
+"""The webhook's application, made in granian's worker process: the one place that joins admission, cluster and OPA."""
 
 import json
 import logging
@@ -10,6 +10,7 @@ from gpuvet.admission.certificates import expiry
 from gpuvet.admission.metrics import Metrics
 from gpuvet.admission.serve import ENVIRONMENT, INTERVAL, Options
 from gpuvet.admission.state import RuleWatch
+from gpuvet.cli.outside import outside
 from gpuvet.engine.context import Context, EmptyContext
 
 
@@ -27,7 +28,7 @@ def application() -> Webhook:
         watched.start()
         context, ready = watched, watched.ready
     config = FilePath(options.config) if options.config else None
-    rules = RuleWatch(config, context, INTERVAL, lambda ok, state: metrics.loaded(ok, state.digest))
+    rules = RuleWatch(config, context, INTERVAL, lambda ok, state: metrics.loaded(ok, state.digest), outside)
     rules.start()
     metrics.certificate.set_function(lambda: expiry(FilePath(options.tls_cert)))
     return Webhook(rules, metrics, ready)

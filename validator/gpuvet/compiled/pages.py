@@ -14,6 +14,10 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
  'IN011': ('input: A YAML text holds the escape \\/, which only JSON allows.\n', None, None),
  'IN012': ('input: An object of a kind that gpuvet does not know holds a Pod template.\n', None, None),
  'IN013': ('input: A rule failed on an object. The other rules ran.\n', None, None),
+ 'IN014': ('input: An engine that is asked about every object, such as an OPA server named under `opa:`, gave no answer. All rules of '
+           'gpuvet ran.\n',
+           None,
+           None),
  'K8S001': ('each: {value: "concat(self.annotations, self.labels)"}\n'
             "when: matches(key(value), our_key) || matches(key(value), param('usagePattern'))\n"
             'forbidden: {that: has(value) && !isText(value), at: value}\n',

@@ -5,7 +5,7 @@ from typing import Any, get_args
 from gpuvet.generate.jsonschema import DIALECT
 from gpuvet.language.kinds import KINDS, Kind
 from gpuvet.language.rule import RuleText
-from gpuvet.settings.schema import FIELDS, Field
+from gpuvet.settings.schema import FIELDS, OPA_FIELDS, Field
 from gpuvet.values.finding import SEVERITIES, Consequence
 
 Schema = dict[str, Any]
@@ -58,6 +58,12 @@ def _config_field(field: Field) -> Schema:
             return _of_severities(text) | {"type": ["object", "null"]}
         case "workloads":
             return {"description": text, "type": ["array", "null"], "items": _workload()}
+        case "seconds":
+            return {"description": text, "type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 10}
+        case "opa":
+            parts = {name: _config_field(part) for name, part in OPA_FIELDS.items()}
+            parts["onFailure"] = {"description": parts["onFailure"]["description"], "enum": [*OPA_FIELDS["onFailure"].choices, None]}
+            return _closed(text, parts, ("url", "packages")) | {"type": ["object", "null"]}
     value = _MAPS[field.takes]
     schema: Schema = {"description": text, "type": ["object", "null"]}
     if field.choices:
@@ -243,7 +249,15 @@ def report_schema() -> Schema:
         "summary": _whole("What was and was not looked at.", summary),
         "findings": {"type": "array", "items": _whole("One mistake at one place.", finding)},
     }
-    return {"$schema": DIALECT, "title": "Report", **_whole("What `gpuvet check --format json` writes.", report)}
+    engine = {
+        "name": _TEXT,
+        "url": _TEXT,
+        "rules": _COUNT | {"description": "Rules that it enforces."},
+        "cannotSee": {"description": "Rules that it cannot judge, and why.", "type": "object", "additionalProperties": _TEXT},
+    }
+    whole = _whole("What `gpuvet check --format json` writes.", report)
+    whole["properties"] = {**report, "engine": _whole("What judged instead of gpuvet's own rules; only with `gpuvet opa check`.", engine)}
+    return {"$schema": DIALECT, "title": "Report", **whole}
 
 
 def _whole(description: str, properties: Schema) -> Schema:

@@ -17,6 +17,9 @@ def render_json(result: ScanResult) -> str:
         "summary": summary(result.counts, result.findings),
         "findings": [finding_json(finding) for finding in result.findings],
     }
+    if result.engine is not None:
+        engine = result.engine
+        report["engine"] = {"name": engine.name, "url": engine.url, "rules": engine.rules, "cannotSee": engine.cannot_see}
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from gpuvet.scan.result import Counts, ScanResult
+from gpuvet.scan.result import Counts, Engine, ScanResult
 from gpuvet.values.finding import CONSEQUENCES, SEVERITIES, Finding, Related
 from gpuvet.values.span import Span
 
@@ -28,6 +28,8 @@ def render_text(result: ScanResult, lines: Lines, color: bool = False) -> Iterat
     for finding in result.findings:
         yield render_finding(finding, lines, paint)
     yield render_summary(result.counts, result.findings, paint)
+    if result.engine is not None:
+        yield _engine(result.engine)
 
 
 def render_finding(finding: Finding, lines: Lines, paint: Paint) -> str:
@@ -112,6 +114,15 @@ def render_summary(counts: Counts, findings: list[Finding], paint: Paint) -> str
         if number
     ]
     return "; ".join([f"{found}; {seen}", *left]) + "\n"
+
+
+def _engine(engine: Engine) -> str:
+    """Who judged, and what it could not see."""
+    said = f"each object judged alone by {engine.name} at {engine.url}, which enforces {_many(engine.rules, 'rule')}"
+    if not engine.cannot_see:
+        return f"{said}\n"
+    left = _many(len(engine.cannot_see), "further rule")
+    return f"{said}; {left} of this configuration it cannot judge: `gpuvet rules --exports` says why, `gpuvet check` judges them\n"
 
 
 def _many(number: int, noun: str) -> str:

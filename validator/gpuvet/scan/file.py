@@ -11,10 +11,12 @@ from gpuvet.engine.hearing import Crash
 from gpuvet.engine.judge import Judge, Verdict
 from gpuvet.engine.needles import NO_NEEDLES, Needles
 from gpuvet.engine.placing import object_reference
+from gpuvet.engine.spans import span_of
 from gpuvet.manifests.document import Document, Problem
 from gpuvet.manifests.reader import check_syntax, read
 from gpuvet.scan.comments import Comments
 from gpuvet.scan.facts import facts_of
+from gpuvet.scan.outside import Asked
 from gpuvet.scan.result import FileResult, Waiting
 from gpuvet.values.finding import Finding, Location, Severity
 from gpuvet.values.path import Path, path_text
@@ -41,6 +43,8 @@ class FileJob(NamedTuple):
     """What a file must hold to hold objects that rules look up."""
     is_final: bool = False
     """The context knows the objects of all inputs, so nothing has to wait."""
+    outside: tuple[Asked, ...] = ()
+    """Engines that are asked about every object, too."""
 
 
 def check_file(name: str, data: bytes, job: FileJob) -> FileResult:
@@ -73,6 +77,8 @@ def check_file(name: str, data: bytes, job: FileJob) -> FileResult:
             _add_problem(result, problem, file, job)
         for verdict in job.judge.judge(document, file, context):
             _take(verdict, document, file, name, job, result)
+            for engine in job.outside:
+                _ask(engine, verdict.path, document, file, job, result)
     if isinstance(context, OwnFirst):
         context.close()
     comments = Comments(data)
@@ -102,6 +108,15 @@ def _take(verdict: Verdict, document: Document, file: str, name: str, job: FileJ
     for crash in verdict.crashes:
         result.crashed = True
         result.findings += crash_findings(job, crash, file, document)
+
+
+def _ask(engine: Asked, path: Path, document: Document, file: str, job: FileJob, result: FileResult) -> None:
+    """Adds what an engine outside says of an object."""
+    findings, silent, complaint = engine.judge(document, path, file)
+    result.findings += findings
+    result.crashed = result.crashed or silent
+    if complaint:
+        result.findings += _input_findings(job, "IN014", complaint, file, span_of(document, path), document)
 
 
 def origin_of(value: Any) -> str | None:

@@ -76,6 +76,17 @@ class FileResult:
         self.crashed = self.crashed or other.crashed
 
 
+class Engine(NamedTuple):
+    """What judged instead of gpuvet's own rules."""
+
+    name: str
+    url: str
+    rules: int
+    """That it enforces."""
+    cannot_see: dict[str, str]
+    """Rules that are on and that it does not know -> why."""
+
+
 class ScanResult(NamedTuple):
     """The whole run. `findings` are sorted by file and position."""
 
@@ -83,3 +94,4 @@ class ScanResult(NamedTuple):
     counts: Counts
     unread: bool
     crashed: bool
+    engine: Engine | None = None

@@ -9,9 +9,11 @@ from typing import NamedTuple
 from gpuvet.engine.context import EmptyContext, FactContext
 from gpuvet.engine.judge import Judge
 from gpuvet.engine.needles import NO_NEEDLES
+from gpuvet.engine.outside import Outside
 from gpuvet.engine.ruleset import RuleSet
 from gpuvet.scan.file import FileJob
 from gpuvet.scan.files import Unreadable, find_files
+from gpuvet.scan.outside import Asked
 from gpuvet.scan.result import FileResult, ScanResult
 from gpuvet.scan.rules import rule_set
 from gpuvet.scan.worker import Worker
@@ -31,10 +33,15 @@ class Scan(NamedTuple):
     stdin: bytes | None = None
     jobs: int = 0
     progress: Callable[[int], None] | None = None
+    outside: tuple[Outside, ...] = ()
+    """Engines that are asked about every object, besides our rules."""
+    instead: Callable[[RuleSet], Judge] | None = None
+    """Makes the judge that judges instead of ours, each object alone."""
 
 
 def scan(request: Scan) -> ScanResult:
-    """Checks everything. Raises ConfigError when the settings name rules or bundles that do not exist."""
+    """Checks everything. Raises ConfigError when the settings name rules or bundles that do not exist, and EngineError when what judges
+    instead of our rules does not answer."""
     settings = request.settings
     rules = rule_set(settings)
     was = gc.isenabled()
@@ -49,9 +56,9 @@ def scan(request: Scan) -> ScanResult:
 def _scan(request: Scan, rules: RuleSet) -> ScanResult:
     settings = request.settings
     inputs = list(find_files(request.paths, settings.exclude, settings.folder))
-    job = _job(settings, rules, request.stdin_name)
+    job = _job(request, rules)
     outside = FileResult()
-    for read in read_context(settings, job._replace(judge=Judge(RuleSet(()), domains=rules.domains))):
+    for read in read_context(settings, job._replace(judge=Judge(RuleSet(()), domains=rules.domains), outside=())):
         outside.facts += read.facts
         outside.findings += [finding for finding in read.findings if finding.severity == "error"]
         outside.unread = outside.unread or read.unread
@@ -109,6 +116,9 @@ def _processes(request: Scan, inputs: list[str | Unreadable]) -> int:
     """How many processes share the work. What comes from standard input cannot be read by several."""
     if request.stdin is not None or request.jobs == 1 or len(inputs) < 2:
         return 1
+    if request.outside or request.instead is not None:
+        # They are waited for, and what is lost to one process should be lost to all.
+        return 1
     jobs = min(request.jobs, len(inputs)) if request.jobs else min(_processors(), len(inputs) // _FEW)
     if jobs < 2:
         return 1
@@ -122,11 +132,18 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _job(settings: Settings, rules: RuleSet, stdin_name: str) -> FileJob:
-    judge = Judge(rules, settings.workloads, settings.platform, rules.domains)
+def _job(request: Scan, rules: RuleSet) -> FileJob:
+    settings = request.settings
     severities = {rule.info.id: rule.severity for rule in rules.rules if rule.info.kind == "input"}
-    context, known_by = EmptyContext(settings.namespace), rules.sought()
-    return FileJob(judge, context, rules.needles(), severities, rules.finds, stdin_name, known_by)
+    context = EmptyContext(settings.namespace)
+    asked = tuple(Asked(engine) for engine in request.outside)
+    # What others have to say about an object is not known, so every object is shown to them.
+    needles = NO_NEEDLES if asked else rules.needles()
+    if request.instead is not None:
+        judge = request.instead(rules)
+        return FileJob(judge, context, needles, severities, frozenset(), request.stdin_name, is_final=True, outside=asked)
+    judge = Judge(rules, settings.workloads, settings.platform, rules.domains)
+    return FileJob(judge, context, needles, severities, rules.finds, request.stdin_name, rules.sought(), outside=asked)
 
 
 def read_context(settings: Settings, job: FileJob) -> Iterator[FileResult]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from gpuvet.manifests.workloads import INDEX, index, rows_from_config
 from gpuvet.settings.bundle import Choice, Origin, checked_severity, load_bundle
+from gpuvet.settings.opa import OpaSettings, opa_settings
 from gpuvet.settings.schema import FIELDS, Field
 from gpuvet.settings.text import ConfigText
 from gpuvet.values.errors import ConfigError
@@ -40,6 +41,8 @@ class Settings(NamedTuple):
     """Rule (or pattern) -> where the user speaks of it."""
     bundle: str = "default"
     """Its name or path."""
+    opa: OpaSettings | None = None
+    """The server whose own packages are asked, too."""
 
     def place(self, *path: str | int) -> str:
         """`file:line:column` of a value of the configuration. Reads the file again: for errors only."""
@@ -91,6 +94,7 @@ def load_settings(path: FilePath | None, bundle: str | None = None) -> Settings:
         source=None if path is None else str(path),
         origins=choice.origins,
         bundle=bundle or data.get("bundle") or "default",
+        opa=None if text is None or data.get("opa") is None else opa_settings(text, data["opa"], folder),
     )
 
 
@@ -164,6 +168,8 @@ def _check_field(text: ConfigText, key: str, field: Field, value: Any) -> None:
         raise text.error((key,), f"{key} takes a text, {such}")
     if field.takes == "texts":
         _check_texts(text, (key,), value, f"{key} takes a list of texts, {such}")
+    if field.takes == "opa" and not isinstance(value, dict):
+        raise text.error((key,), f"{key} takes a mapping, {such}")
     if field.takes == "workloads" and not isinstance(value, list):
         raise text.error((key,), f"{key} takes a list of rows, {such}")
     if field.takes not in ("map", "versions", "context", "rules"):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Field(NamedTuple):
-    """A field of the configuration. `takes` is one of text, texts, map, versions, rules, context, workloads."""
+    """A field of the configuration. `takes` is one of text, texts, map, versions, rules, context, workloads, opa; in `opa` also seconds."""
 
     takes: str
     means: str
@@ -37,4 +37,21 @@ FIELDS: dict[str, Field] = {
     ),
     "workloads": Field("workloads", "Further kinds that hold Pod templates.", "[{group: example.com, kind: Trainer, ...}]"),
     "ruleFiles": Field("texts", "Rule files of your own, relative to this file.", "[gpu-rules.yaml]"),
+    "opa": Field(
+        "opa",
+        "An Open Policy Agent whose own packages are asked about every object, too.",
+        "{url: 'http://localhost:8181', packages: [company.gpu]}",
+    ),
 }
+
+OPA_FIELDS: dict[str, Field] = {
+    "url": Field("text", "Where the server is.", "https://opa.example.com:8181"),
+    "packages": Field("texts", "Rego packages that it serves; their deny, violation, warn and inform are read.", "[company.gpu]"),
+    "tokenFile": Field("text", "A file with the bearer token; read anew for each question.", "opa-token"),
+    "ca": Field("text", "PEM file of the CA that signed the server's certificate.", "opa-ca.crt"),
+    "cert": Field("text", "PEM file of a client certificate.", "client.crt"),
+    "key": Field("text", "PEM file of its key.", "client.key"),
+    "timeout": Field("seconds", "Seconds for all questions about one object, at most 10.", "2"),
+    "onFailure": Field("text", "At admission, what becomes of objects that it cannot be asked about.", "allow", ("allow", "deny")),
+}
+"""What `opa` takes."""

@@ -17,5 +17,21 @@ class InputError(GpuvetError):
     """An input cannot be read at all."""
 
 
+class EngineError(GpuvetError):
+    """An engine that was asked, such as OPA, gave no verdict: exit code 3. `reason` is one word, for metrics."""
+
+    LASTING = frozenset(("unreachable", "timeout", "unauthorized", "tls", "redirect", "token"))
+    """Reasons that will not go away by asking about another object."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+    @property
+    def lasting(self) -> bool:
+        """Whether asking about the next object is in vain."""
+        return self.reason in self.LASTING
+
+
 class StaleError(GpuvetError):
     """A generated file does not fit its source; the message names the command that renews it."""

@@ -22,6 +22,7 @@ Consequence = Literal[
     "unsupported",
     "lands-on-wrong-node",
     "excess-privilege",
+    "forbidden-by-policy",
     "advice",
     "pod-creation-fails",
     "input-not-read",
@@ -44,6 +45,7 @@ CONSEQUENCES: dict[Consequence, str] = {
     "unsupported": "the vendor's documentation rules it out",
     "lands-on-wrong-node": "the Pod can land on a node that is not meant for it",
     "excess-privilege": "it grants more than is needed",
+    "forbidden-by-policy": "a policy of your own does not want it",
     "advice": "it works; there is a better way",
     "input-not-read": "nothing here could be checked",
 }

@@ -1,0 +1,17 @@
+"""Engines outside of gpuvet that are asked about every object besides our rules, such as a company's own policies in an OPA server."""
+
+from typing import Protocol
+
+from gpuvet.manifests.document import Document
+from gpuvet.values.finding import Finding
+from gpuvet.values.path import Path
+
+
+class Outside(Protocol):
+    """Such an engine."""
+
+    denies_when_silent: bool
+    """At admission: what it cannot be asked about is denied."""
+
+    def judge(self, document: Document, path: Path, file: str) -> list[Finding]:
+        """What it has to say of the object at `path` of a document. Raises EngineError when it does not answer."""

@@ -1,0 +1,83 @@
+"""The users' own Rego packages, served by an OPA of theirs: what they deny or warn of becomes findings."""
+
+from collections.abc import Sequence
+from threading import Lock
+from time import monotonic
+
+from gpuvet.engine.placing import object_reference
+from gpuvet.engine.spans import span_of, value_at
+from gpuvet.manifests.document import Document
+from gpuvet.opa.connection import Connection
+from gpuvet.opa.items import NotAnItemError, Said, items_of
+from gpuvet.values.errors import EngineError
+from gpuvet.values.finding import Finding, Location
+from gpuvet.values.path import Path, path_text
+
+_LONGEST = 1000
+_PAUSE = 2.0
+"""Seconds for which a server that was not there is not asked again."""
+
+
+class Packages:
+    """An `Outside` engine. `denies_when_silent` is the configured policy at admission."""
+
+    def __init__(self, connection: Connection, packages: Sequence[str], denies_when_silent: bool) -> None:
+        self.denies_when_silent = denies_when_silent
+        self._connection = connection
+        self._packages = tuple(packages)
+        self._lock = Lock()
+        self._silent: tuple[float, EngineError] | None = None
+
+    def judge(self, document: Document, path: Path, file: str) -> list[Finding]:
+        """Asks each package about the object, all within the time for one question. Raises EngineError."""
+        self._raise_if_silent()
+        value = value_at(document.value, path)
+        until = monotonic() + self._connection.access.timeout
+        found = []
+        for package in self._packages:
+            for said in self._ask(package, value, until):
+                span = span_of(document, (*path, *said.path))
+                found.append(
+                    Finding(
+                        rule=said.rule or package,
+                        name=package,
+                        severity=said.severity,
+                        consequence="advice" if said.severity == "info" else "forbidden-by-policy",
+                        message=" ".join(said.message.split())[:_LONGEST],
+                        expected=None,
+                        actual=None,
+                        location=Location(file, span),
+                        path=said.path,
+                        path_text=path_text(said.path, value),
+                        object=object_reference(value) if isinstance(value, dict) else None,
+                        related=(),
+                        fix=None,
+                    )
+                )
+        return found
+
+    def _ask(self, package: str, value: object, until: float) -> list[Said]:
+        connection = self._connection
+        try:
+            answer = connection.ask(package, None, value, until)
+        except EngineError as error:
+            if error.lasting:
+                with self._lock:
+                    self._silent = (monotonic() + _PAUSE, error)
+            raise
+        if answer is None:
+            raise EngineError(f"{connection.name} serves no package {package}; `opa.packages` names it", "empty")
+        if not isinstance(answer, dict):
+            raise EngineError(f"{connection.name}: data.{package} is no package, but {type(answer).__name__}", "nonsense")
+        try:
+            return items_of(answer, value)
+        except NotAnItemError as error:
+            raise EngineError(f"{connection.name}: package {package}: {error}", "nonsense") from None
+
+    def _raise_if_silent(self) -> None:
+        with self._lock:
+            if self._silent is not None:
+                until, error = self._silent
+                if monotonic() < until:
+                    raise error
+                self._silent = None
