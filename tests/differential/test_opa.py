@@ -17,6 +17,7 @@ from gpuvet.cli.main import main
 from gpuvet.engine.context import EmptyContext
 from gpuvet.engine.judge import Judge
 from gpuvet.engine.ruleset import RuleSet
+from gpuvet.generate.packages import packages_of
 from gpuvet.generate.policies import render_rego
 from gpuvet.opa.connection import Access, Connection
 from gpuvet.opa.push import policies_of, push
@@ -76,7 +77,7 @@ def connection(opa: Running) -> Connection:
 def pushed(opa: Running, config: Path) -> Any:
     settings = load_settings(config)
     rules = [rule.info.id for rule in rule_set(settings).rules if rule.info.exports["rego"] is True]
-    return push(connection(opa), policies_of(render_rego(settings)), rules)
+    return push(connection(opa), policies_of(packages_of(render_rego(settings))), rules)
 
 
 def test_push_again_with_fewer_rules_and_strangers_beside(empty: Running, tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_a_policy_that_does_not_compile_leaves_the_old_rules_in_force(empty: Run
     config = tmp_path / "config.yaml"
     config.write_text("rules: {'*': 'off', QG004: 'on'}\n")
     pushed(empty, config)
-    policies = policies_of(render_rego(load_settings(config)))
+    policies = policies_of(packages_of(render_rego(load_settings(config))))
     broken = {**policies, "gpuvet/rules.rego": policies["gpuvet/rules.rego"] + "\nbad if lib.no_such_function(1)\n"}
     with pytest.raises(Exception, match=r"refuses policy gpuvet/rules.rego: .*undefined function data.gpuvet.lib.no_such_function"):
         push(connection(empty), broken, ["QG004"])

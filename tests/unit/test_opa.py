@@ -19,6 +19,7 @@ from gpuvet.admission.state import RuleWatch, load_state
 from gpuvet.cli.main import main
 from gpuvet.cli.outside import outside
 from gpuvet.engine.context import EmptyContext
+from gpuvet.generate.packages import packages_of
 from gpuvet.manifests.reader import read
 from gpuvet.opa.connection import Access, Connection
 from gpuvet.opa.items import NotAnItemError, items_of, path_of
@@ -181,7 +182,7 @@ def test_a_connection_that_was_closed_meanwhile_is_made_anew(opa: FakeOpa) -> No
 
 
 def test_one_policy_a_package() -> None:
-    policies = policies_of(SMALL)
+    policies = policies_of(packages_of(SMALL))
     assert sorted(policies) == [f"{FOLDER}{name}.rego" for name in ("facts", "library", "rules")]
     assert policies["gpuvet/library.rego"] == f"{MARK}package gpuvet.lib\n\nimport data.gpuvet.tables\n\none := 1\n\ntwo := 2\n"
     assert policies["gpuvet/rules.rego"].count("import data.gpuvet.lib") == 1
@@ -189,7 +190,7 @@ def test_one_policy_a_package() -> None:
 
 def test_push_twice(opa: FakeOpa) -> None:
     opa.policies["mine"] = "package mine\n"
-    policies = policies_of(SMALL)
+    policies = policies_of(packages_of(SMALL))
     first = push(connection(opa), policies, ["QG004"])
     assert (sorted(first.written), first.removed, first.rules) == (sorted(policies), (), 1)
     opa.requests.clear()
@@ -205,7 +206,7 @@ def test_what_is_no_longer_shipped_goes_and_what_is_not_ours_stays(opa: FakeOpa)
         "gpuvet/theirs.rego": "package company\n",
         "other": f"{MARK}package other\n",
     }
-    done = push(connection(opa), policies_of(SMALL), ["QG004"])
+    done = push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
     assert done.removed == ("gpuvet/old.rego",)
     assert {"gpuvet/theirs.rego", "other"} <= opa.policies.keys()
 
@@ -214,7 +215,7 @@ def test_what_is_no_longer_shipped_goes_and_what_is_not_ours_stays(opa: FakeOpa)
 def test_somebody_elses_policy_is_in_the_way(opa: FakeOpa, name: str, text: str) -> None:
     opa.policies = {name: text}
     with pytest.raises(UsageError, match="which gpuvet did not push"):
-        push(connection(opa), policies_of(SMALL), ["QG004"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
     assert opa.policies == {name: text}
 
 
@@ -228,7 +229,7 @@ def test_policies_are_written_in_the_order_that_compiles(opa: FakeOpa) -> None:
         )
 
     opa.hook = hook
-    assert len(push(connection(opa), policies_of(SMALL), ["QG004"]).written) == 3
+    assert len(push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"]).written) == 3
 
 
 REFUSAL = json.dumps(
@@ -239,14 +240,14 @@ REFUSAL = json.dumps(
 def test_a_refused_policy_leaves_nothing_behind(opa: FakeOpa) -> None:
     opa.hook = lambda method, path, _: (400, REFUSAL.encode()) if method == "PUT" and path.endswith("rules.rego") else None
     with pytest.raises(EngineError, match=r"refuses policy gpuvet/rules.rego: f:3: var x is unsafe"):
-        push(connection(opa), policies_of(SMALL), ["QG004"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
     assert opa.policies == {}
 
 
 def test_a_refused_policy_brings_the_old_ones_back(opa: FakeOpa) -> None:
-    old = policies_of({**SMALL, "qgpu.rego": "package gpuvet\n\nrules.QG004 := 1\n"})
+    old = policies_of(packages_of({**SMALL, "qgpu.rego": "package gpuvet\n\nrules.QG004 := 1\n"}))
     push(connection(opa), old, ["QG004"])
-    new = policies_of(SMALL)
+    new = policies_of(packages_of(SMALL))
     opa.hook = lambda method, path, body: (400, REFUSAL.encode()) if method == "PUT" and body.decode() == new["gpuvet/rules.rego"] else None
     with pytest.raises(EngineError, match="refuses policy"):
         push(connection(opa), new, ["QG004"])
@@ -256,13 +257,13 @@ def test_a_refused_policy_brings_the_old_ones_back(opa: FakeOpa) -> None:
 def test_a_server_that_forgets_or_enforces_something_else(opa: FakeOpa) -> None:
     opa.hook = lambda method, *_: (200, b"{}") if method == "PUT" else None
     with pytest.raises(EngineError, match="gives back another text"):
-        push(connection(opa), policies_of(SMALL), ["QG004"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
     opa.hook = None
     with pytest.raises(EngineError, match="other rules than were pushed: QG005"):
-        push(connection(opa), policies_of(SMALL), ["QG004", "QG005"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004", "QG005"])
     opa.data["gpuvet/verdict"] = lambda _: [{"msg": "x"}]
     with pytest.raises(EngineError, match="against an empty Pod"):
-        push(connection(opa), policies_of(SMALL), ["QG004"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
 
 
 def test_the_command_pushes_a_configuration(opa: FakeOpa, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,6 +76,7 @@ def connect(options: argparse.Namespace) -> Any:
 def run_push(options: argparse.Namespace) -> int:
     """The exit code. Raises GpuvetError."""
     connection = connect(options)
+    from gpuvet.generate.packages import packages_of
     from gpuvet.generate.policies import render_rego
     from gpuvet.opa.push import policies_of, push
     from gpuvet.scan.rules import rule_set
@@ -83,7 +84,7 @@ def run_push(options: argparse.Namespace) -> int:
 
     settings = load_settings(FilePath(options.config) if options.config else None, options.bundle)
     rules = [rule.info.id for rule in rule_set(settings).rules if rule.info.exports["rego"] is True]
-    done = push(connection, policies_of(render_rego(settings)), rules)
+    done = push(connection, policies_of(packages_of(render_rego(settings))), rules)
     for word, names in (("wrote", done.written), ("removed", done.removed)):
         for name in names:
             print(f"{word} {name}")
