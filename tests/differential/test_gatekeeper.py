@@ -96,12 +96,14 @@ def test_every_fixture(cases: list[tuple[str, Any]], reference: Reference, tmp_p
 
 
 def suite(cases: list[tuple[str, Any]], reference: Reference, folder: Path) -> Iterator[dict[str, Any]]:
-    """For every constraint: what it denies or warns of, and what it lets pass."""
+    """For every vocabulary: what its errors deny, and what they let pass. Few, for gator compiles the template anew for each case."""
     for name, constraint in constraints().items():
+        if not name.endswith("-errors"):
+            continue
         vocabulary = name.removeprefix("gpuvet-").rpartition("-")[0]
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(constraint), "utf-8")
         listed = []
-        for wanted, count in ((True, 2), (False, 1)):
+        for wanted, count in ((True, 1), (False, 1)):
             for number, (rule, value) in enumerate(cases):
                 said = {found for constraint_name, found in expected(value, reference) if constraint_name == name}
                 if VOCABULARIES.get(rule) != vocabulary or bool(said) != wanted:
@@ -112,7 +114,7 @@ def suite(cases: list[tuple[str, Any]], reference: Reference, folder: Path) -> I
                 count -= 1
                 if not count:
                     break
-        assert len(listed) >= 2, name
+        assert len(listed) == 2, name
         yield {"name": name, "template": str(POLICIES / f"template-{vocabulary}.yaml"), "constraint": f"{name}.yaml", "cases": listed}
 
 
@@ -124,7 +126,7 @@ def test_a_suite_of_every_vocabulary(cases: list[tuple[str, Any]], reference: Re
     (tmp_path / "suite.yaml").write_text(yaml.safe_dump(whole), "utf-8")
     done = gator("verify", str(tmp_path / "suite.yaml"))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(tests) >= 11
+    assert len(tests) == 6
 
 
 def test_what_is_going_away_passes(tmp_path: Path) -> None:
