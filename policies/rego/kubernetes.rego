@@ -179,11 +179,13 @@ found contains lib.finding(s, "K8S013", here, words) if {
 	lib.is_type(name, "text")
 	name != ""
 	lib.matches(name, "^(?:[A-Z][A-Z0-9]*(_[A-Z0-9]+)+)$") == false
+	apiVersion := lib.get(s.object, ["apiVersion"])
+	lib.starts(apiVersion, "kustomize.config.k8s.io/") == false
 	kind := lib.get(s.object, ["kind"])
-	kinds := lib.get_by(data.gpuvet.tables.facts["object-names"], ["kinds", lib.get(s.object, ["apiVersion"]), kind])
+	kinds := lib.get_by(data.gpuvet.tables.facts["object-names"], ["kinds", apiVersion, kind])
 	kinds_ := lib.either(kinds, lib.get(data.gpuvet.tables.facts["object-names"], ["default"]))
 	lib.some_true([lib.no(lib.matches(name, lib.whole_pattern(lib.get(kinds_, ["pattern"])))), lib.below(lib.integer(lib.get(kinds_, ["most"])), lib.size(name))])
-	not lib.undecided(s, lib.join([[name], lib.reason(s, [lib.pick(lib.no(lib.matches(name, lib.whole_pattern(lib.get(kinds_, ["pattern"])))), [name, lib.get(kinds_, ["pattern"])], null), lib.pick(lib.below(lib.integer(lib.get(kinds_, ["most"])), lib.size(name)), [name, lib.get(kinds_, ["most"])], null)])]))
+	not lib.undecided(s, lib.join([[name, apiVersion], lib.reason(s, [lib.pick(lib.no(lib.matches(name, lib.whole_pattern(lib.get(kinds_, ["pattern"])))), [name, lib.get(kinds_, ["pattern"])], null), lib.pick(lib.below(lib.integer(lib.get(kinds_, ["most"])), lib.size(name)), [name, lib.get(kinds_, ["most"])], null)])]))
 	here := ["object", "metadata", "name"]
 	words := concat("", [lib.text(name), " cannot be the name of a ", lib.text(kind)])
 }

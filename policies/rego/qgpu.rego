@@ -5,16 +5,24 @@ import data.gpuvet.lib
 
 # ---- qgpu ----
 
-rules["QG003"] := {"severity": "error", "supersedes": ["K8S005"]}
+rules["QG003"] := {"severity": "error", "supersedes": []}
 
 # QG003: qgpu-memory-in-bytes
 found contains lib.finding(s, "QG003", here, words) if {
 	some s in lib.container_subjects
 	"tke.cloud.tencent.com/qgpu-memory" in s.tokens
 	in_bytes_1dffe679(s)
-	not lib.undecided(s, in_bytes_1dffe679_true_because(s))
-	here := lib.pick(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]) != null, ["self", "resources", "limits", "tke.cloud.tencent.com/qgpu-memory"], ["self", "resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])
-	words := concat("", ["qgpu-memory is ", lib.pick(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"]) != null, lib.text(lib.get(s.value, ["resources", "limits", "tke.cloud.tencent.com/qgpu-memory"])), lib.text(lib.get(s.value, ["resources", "requests", "tke.cloud.tencent.com/qgpu-memory"]))), ", which asks for ", "…", " GiB: the unit is GiB already, a suffix multiplies it"])
+	resources := lib.get(s.value, ["resources"])
+	qgpu_memory := lib.get(resources, ["requests", "tke.cloud.tencent.com/qgpu-memory"])
+	qgpu_memory_ := lib.get(resources, ["limits", "tke.cloud.tencent.com/qgpu-memory"])
+	has_qgpu_memory := qgpu_memory_ != null
+	qgpu_memory__ := lib.either(qgpu_memory_, qgpu_memory)
+	qgpu_memory_nanos := lib.quantity(qgpu_memory__)
+	qgpu_memory_number := lib.whole(qgpu_memory_nanos)
+	qgpu_memory_number != null
+	not lib.undecided(s, lib.join([in_bytes_1dffe679_true_because(s), lib.pick(has_qgpu_memory, [qgpu_memory_], [qgpu_memory_, qgpu_memory])]))
+	here := lib.pick(has_qgpu_memory, ["self", "resources", "limits", "tke.cloud.tencent.com/qgpu-memory"], ["self", "resources", "requests", "tke.cloud.tencent.com/qgpu-memory"])
+	words := concat("", ["qgpu-memory is ", lib.text(qgpu_memory__), ", which asks for ", lib.text(qgpu_memory_number), " GiB: the unit is GiB already, a suffix multiplies it"])
 }
 
 rules["QG004"] := {"severity": "error", "supersedes": []}

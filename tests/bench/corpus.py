@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 NAMESPACES = ("ml-platform", "search", "ads", "speech", "vision", "nlp", "risk", "recsys")
 MODELS = ("A100", "H20", "L40S", "T4", "V100")
+SIZES = ((5, 10, 4), (10, 20, 8), (20, 40, 16), (30, 60, 24), (15, 15, 12), (40, 60, 40), (8, 16, 6), (25, 50, 20))
+"""TFLOPS reserved, TFLOPS at most, GiB of video memory: like shirts, slices of cards come in sizes."""
 TEAMS = ("atlas", "borealis", "cygnus", "draco", "eridanus", "fornax", "gemini", "hydra")
 
 
@@ -196,13 +198,13 @@ def _workload(kind: str, name: str, dice: random.Random, annotations: str, label
 
 
 def _tf_annotations(dice: random.Random, wrong: bool, profile: str = "") -> str:
-    tflops = dice.randrange(2, 40)
+    tflops, most, memory = dice.choice(SIZES)
     entries = {
         "inject-container": "main",
         "tflops-request": f'"{tflops}"',
-        "tflops-limit": f'"{tflops * 2}"',
-        "vram-request": "16Gi",
-        "vram-limit": "16Gi",
+        "tflops-limit": f'"{most}"',
+        "vram-request": f"{memory}Gi",
+        "vram-limit": f"{memory}Gi",
         "qos": dice.choice(("low", "medium", "high", "critical")),
         "gpu-count": '"1"',
         "is-local-gpu": "'true'",
@@ -219,7 +221,7 @@ def _tf_annotations(dice: random.Random, wrong: bool, profile: str = "") -> str:
         entries |= dice.choice(
             (
                 {"qos": "hihg"},
-                {"tflops-request": f'"{tflops * 3}"', "tflops-limit": f'"{tflops * 2}"'},
+                {"tflops-request": f'"{most + tflops}"', "tflops-limit": f'"{most}"'},
                 {"vram-limit": "16GB"},
                 {"gpu-count": "2"},
                 {"is-local-gpu": "'yes'"},
@@ -253,9 +255,9 @@ def _tf_pod(name: str, dice: random.Random, wrong: bool) -> str:
 
 
 def _profile(name: str, dice: random.Random, wrong: bool, namespace: str = "") -> str:
-    limit = dice.randrange(10, 60)
+    tflops, limit, memory = dice.choice(SIZES)
     out = _head("tensor-fusion.ai/v1", "WorkloadProfile", name, dice, namespace)
-    tflops = limit * 2 if wrong else limit // 2
+    tflops = limit * 2 if wrong else tflops
     return out + _block(
         f"""
 spec:
@@ -266,10 +268,10 @@ spec:
   resources:
     requests:
       tflops: "{tflops}"
-      vram: 16Gi
+      vram: {memory}Gi
     limits:
       tflops: "{limit}"
-      vram: 16Gi
+      vram: {memory}Gi
   autoScalingConfig:
     autoSetResources:
       enable: true
@@ -313,8 +315,8 @@ spec:
 def _sgpu(dice: random.Random, wrong: bool) -> str:
     limits = {
         "koordinator.sh/gpu.shared": '"1"',
-        "koordinator.sh/gpu-core": f'"{dice.randrange(1, 20) * 5}"',
-        "koordinator.sh/gpu-memory": f"{dice.randrange(1, 32)}Gi",
+        "koordinator.sh/gpu-core": f'"{dice.choice((10, 20, 25, 40, 50, 75))}"',
+        "koordinator.sh/gpu-memory": f"{dice.choice((2, 4, 8, 12, 16, 24, 32))}Gi",
         "metax-tech.com/sgpu": '"1"',
     }
     requests = dict(limits)
@@ -447,8 +449,8 @@ def _device_config(name: str, dice: random.Random, wrong: bool) -> str:
 
 
 def _qgpu(dice: random.Random, wrong: bool) -> str:
-    core = dice.randrange(1, 20) * 5
-    memory = f'"{dice.randrange(1, 15)}"'
+    core = dice.choice((10, 15, 20, 25, 30, 40, 50, 60, 80))
+    memory = f'"{dice.choice((2, 4, 5, 8, 10, 14))}"'
     limits = {"tke.cloud.tencent.com/qgpu-core": f'"{core}"', "tke.cloud.tencent.com/qgpu-memory": memory}
     requests = dict(limits)
     if wrong:

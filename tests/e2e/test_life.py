@@ -217,6 +217,46 @@ def test_slow_webhook_costs_two_seconds_at_most(cluster: ApiServer, folder: Path
         assert 1.5 < time.monotonic() - start < 4
 
 
+SLOW_RULE = """
+family: SLOW
+title: Rules that take their time
+rules:
+  - id: SLOW001
+    name: every-toleration-with-every-other
+    severity: error
+    consequence: advice
+    on: pod
+    trigger: {keys: [tke.cloud.tencent.com/*]}
+    let: {all: pod.spec.tolerations}
+    forbidden: {that: "all.exists(a, all.exists(b, all.exists(c, a.key == c.value && b.key == c.value)))", at: pod.spec.tolerations}
+    message: two tolerations are alike
+    why: They should not be.
+"""
+
+
+def test_object_that_takes_too_long_is_left_to_the_policy(cluster: ApiServer, folder: Path) -> None:
+    """One rule with one object: minutes, if nobody put an end to it."""
+    (folder / "slow.yaml").write_text(SLOW_RULE)
+    config = folder / ".gpuvet.yaml"
+    config.write_text("ruleFiles: [slow.yaml]\n")
+    large = quiet()
+    large["spec"]["template"]["spec"]["tolerations"] = [{"key": f"k{n}", "value": "x", "operator": "Equal"} for n in range(3000)]
+    with WebhookServer(folder, "--config", str(config)) as webhook:
+        configure(cluster, webhook, config, policy="Fail")
+        start = time.monotonic()
+        refused = create(cluster, large, dry_run=True)
+        assert 1.4 < time.monotonic() - start < 2.5
+        assert not refused.ok
+        assert "the object was not judged within 1.5 seconds" in refused.message
+        assert webhook.records()[-1]["verdict"] == "unjudged"
+        assert webhook.metric("gpuvet_reviews_total", verdict="unjudged") == 1
+        # Others are answered meanwhile, and the server is as it was.
+        assert create(cluster, quiet(), dry_run=True).ok
+        configure(cluster, webhook, config, policy="Ignore")
+        let_in = create(cluster, large, dry_run=True)
+        assert let_in.ok, let_in.message
+
+
 def test_certificate_is_rotated_under_load(cluster: ApiServer, folder: Path) -> None:
     """With failurePolicy Fail: one lost request would be an error."""
     with WebhookServer(folder) as webhook:

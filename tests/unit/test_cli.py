@@ -92,7 +92,8 @@ def crash(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
         raise ZeroDivisionError("as if")
 
-    monkeypatch.setattr(screens_qgpu, "QG009", fails)
+    for name in ("QG009", "QG009_resources"):
+        monkeypatch.setattr(screens_qgpu, name, fails)
 
 
 def test_no_full_verdict_beats_everything(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -234,6 +235,21 @@ def test_a_terminal_that_knows_few_letters(checkout: Path) -> None:
     )
     assert done.returncode == 1
     assert b"\\u540d" in done.stdout
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["check", "many"], 1), (["check", "--format", "json", "many"], 1), (["rules"], 0)])
+def test_a_reader_that_has_seen_enough(arguments: list[str], code: int, checkout: Path) -> None:
+    Path("many").mkdir()
+    for number in range(300):
+        Path(f"many/{number}.yaml").write_text(ERROR, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(checkout / "validator")}
+    command = [sys.executable, "-m", "gpuvet", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == code
 
 
 # Standard input.

@@ -135,10 +135,13 @@ class Cluster:
         self.secret = {"data": {"tls.crt": b64encode((folder / "tls.crt").read_bytes()).decode()}}
         self.allowed = True
         self.minor = "36"
+        self.trial: tuple[int, Any] = (422, {"message": 'admission webhook "x.admission.gpuvet" denied the request: [TF013] no'})
 
     def ask(self, method: str, path: str, body: Any) -> tuple[int, Any]:
         if path == "/version":
             return 200, {"minor": self.minor, "gitVersion": f"v1.{self.minor}.0"}
+        if path.startswith("/api/v1/namespaces/default/pods"):
+            return self.trial
         if method == "POST":
             return 201, {"status": {"allowed": self.allowed}}
         kept = {"validatingwebhookconfigurations/gpuvet": self.configuration, "secrets/gpuvet-webhook-tls": self.secret}
@@ -171,6 +174,20 @@ def test_doctor_says_what_is_wrong(tmp_path: Path) -> None:
         assert words in wrong
     cluster.configuration = {}
     assert "cannot be read (404)" in cluster.wrong()
+
+
+def test_doctor_tries_a_webhook_outside_the_cluster(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, url="https://hooks.example.com/validate")
+    cluster.secret, cluster.deployment = {}, {}
+    assert cluster.wrong() == ""
+    for answer, words in (
+        ((201, {"kind": "Pod"}), "is let in"),
+        ((500, {"message": 'failed calling webhook "x.admission.gpuvet": failed to call webhook: EOF'}), "does not reach the webhook: EOF"),
+        ((403, {"message": "jane may not"}), "cannot be tried (403): jane may not"),
+        ((0, {"message": "gone"}), "nothing can be tried: gone"),
+    ):
+        cluster.trial = answer
+        assert words in cluster.wrong()
 
 
 def test_trust(tmp_path: Path) -> None:

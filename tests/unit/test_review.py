@@ -2,13 +2,14 @@
 
 import io
 import json
+import time
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpuvet.admission.app import Webhook
+from gpuvet.admission.app import Webhook, patience
 from gpuvet.admission.metrics import Metrics
 from gpuvet.admission.review import MAX_BODY, Outcome, RuleState
 from gpuvet.admission.review import review as answer
@@ -374,3 +375,39 @@ def test_invented_kinds_do_not_fill_the_metrics(app: Webhook, metrics: Metrics) 
     text = metrics.text().decode()
     assert text.count("gpuvet_reviews_total{") <= 101
     assert 'kind="other"' in text
+
+
+def test_no_verdict_in_time_is_left_to_the_api_server(metrics: Metrics, caplog: pytest.LogCaptureFixture) -> None:
+    def endless(subject: Any, parameters: Any, report: Any) -> None:
+        while True:
+            subject.part("resources")
+
+    rule = next(rule for rule in STATE.judge.rules.rules if rule.info.id == "TF013")
+    rules = Watch()
+    rules.state = STATE._replace(judge=Judge(RuleSet([BoundRule(rule.info, "error", {}, endless)])))
+    app = Webhook(rules, metrics, lambda: True)
+    caplog.set_level("INFO", "gpuvet.webhook")
+    start = time.monotonic()
+    status, text = http(app, "POST", "/validate", body(bad()), QUERY_STRING="timeout=1s")
+    assert 0.7 < time.monotonic() - start < 1
+    assert (status, text) == (500, b"gpuvet: the object was not judged within 0.75 seconds")
+    record = json.loads(caplog.records[-1].message)
+    assert (record["verdict"], record["kind"], record["name"]) == ("unjudged", "Deployment", "inference")
+    assert 'gpuvet_reviews_total{kind="Deployment",verdict="unjudged"} 1.0' in metrics.text().decode()
+    assert http(app, "GET", "/healthz")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "seconds"),
+    [
+        ("", 2.0),
+        ("timeout=2s", 2.0),
+        ("timeout=10s", 10.0),
+        ("a=b&timeout=1.5s", 1.5),
+        ("timeout=1m5s", 30.0),
+        ("timeout=x", 2.0),
+        ("xtimeout=9s", 2.0),
+    ],
+)
+def test_patience_of_who_asks(query: str, seconds: float) -> None:
+    assert patience(query) == seconds

@@ -2,18 +2,27 @@
 
 import json
 import logging
+import re
 from collections.abc import Callable, Iterable
-from time import perf_counter
+from time import monotonic
 from typing import Any
 
+from gpuvet.admission.deadline import Deadline, LateError
 from gpuvet.admission.metrics import Metrics
-from gpuvet.admission.review import MAX_BODY, Outcome, review
+from gpuvet.admission.review import MAX_BODY, Outcome, late, review
 from gpuvet.admission.state import RuleWatch
 
 log = logging.getLogger("gpuvet.webhook")
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
 _STATUS = {200: "200 OK", 400: "400 Bad Request", 404: "404 Not Found", 405: "405 Method Not Allowed", 413: "413 Content Too Large"}
-_STATUS |= {415: "415 Unsupported Media Type", 503: "503 Service Unavailable"}
+_STATUS |= {415: "415 Unsupported Media Type", 500: "500 Internal Server Error", 503: "503 Service Unavailable"}
+
+TOO_LARGE = f"the body is larger than {MAX_BODY} bytes"
+PATIENCE = 2.0
+"""Seconds that whoever asks is taken to wait when he does not say: the timeout of the configuration that we print."""
+SHARE = 0.75
+"""Of that time, what judging may take. The rest is for the way here and back."""
+_TIMEOUT = re.compile(r"(?:^|&)timeout=(?:([0-9]{1,2})m)?([0-9]{1,3}(?:[.][0-9]+)?)s(?:&|$)", re.ASCII)
 
 
 class Webhook:
@@ -23,6 +32,7 @@ class Webhook:
         self._rules = rules
         self._metrics = metrics
         self._ready = ready
+        self._deadline = Deadline()
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
@@ -40,17 +50,15 @@ class Webhook:
         return _respond(start_response, 404, b"not found\n", "text/plain")
 
     def _validate(self, environ: dict[str, Any]) -> Outcome:
-        start = perf_counter()
+        start = monotonic()
         outcome = _refusal(environ)
         if outcome is None:
             try:
                 body = environ["wsgi.input"].read(MAX_BODY + 1)
             except OSError:
                 body = b""
-            outcome = (
-                review(body, self._rules.state) if len(body) <= MAX_BODY else _refuse(413, f"the body is larger than {MAX_BODY} bytes")
-            )
-        self._metrics.answered(outcome.verdict, outcome.kind, outcome.rules, perf_counter() - start)
+            outcome = self._review(body, environ, start) if len(body) <= MAX_BODY else _refuse(413, TOO_LARGE)
+        self._metrics.answered(outcome.verdict, outcome.kind, outcome.rules, monotonic() - start)
         for reason in outcome.silent:
             self._metrics.silent.labels(reason).inc()
         for rule in outcome.crashes:
@@ -58,6 +66,21 @@ class Webhook:
         if outcome.record is not None:
             log.info("%s", json.dumps(outcome.record, ensure_ascii=False))
         return outcome
+
+    def _review(self, body: bytes, environ: dict[str, Any], start: float) -> Outcome:
+        """Without an answer in time it is the API server that decides, as the configuration says."""
+        time = SHARE * patience(environ.get("QUERY_STRING", ""))
+        state = self._rules.state
+        try:
+            return self._deadline.run(start + time, lambda: review(body, state))
+        except LateError:
+            return late(body, f"the object was not judged within {time:.2g} seconds")
+
+
+def patience(query: str) -> float:
+    """Seconds that the API server waits for the answer: it says `timeout=2s`."""
+    found = _TIMEOUT.search(query)
+    return PATIENCE if found is None else min(60 * int(found[1] or 0) + float(found[2]), 30.0)
 
 
 def _refusal(environ: dict[str, Any]) -> Outcome | None:
@@ -68,7 +91,7 @@ def _refusal(environ: dict[str, Any]) -> Outcome | None:
         return _refuse(415, "an AdmissionReview is application/json")
     length = environ.get("CONTENT_LENGTH") or "0"
     if length.isdigit() and int(length) > MAX_BODY:
-        return _refuse(413, f"the body is larger than {MAX_BODY} bytes")
+        return _refuse(413, TOO_LARGE)
     return None
 
 

@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
     status: int
     body: bytes
     verdict: str
-    """`allowed`, `warned`, `denied`, `passed` (not looked at), `refused` (no review)."""
+    """`allowed`, `warned`, `denied`, `passed` (not looked at), `refused` (no review), `unjudged` (no verdict: `failurePolicy` decides)."""
     rules: tuple[str, ...] = ()
     kind: str = ""
     record: Mapping[str, Any] | None = None
@@ -78,7 +78,22 @@ def review(body: bytes, state: RuleState) -> Outcome:
     try:
         return _judge(uid, asked, value, kind, state)
     except RecursionError:
-        return _answer(uid, "allowed", warnings=["gpuvet: the object is nested too deep to be judged"], kind=kind)
+        return unjudged(asked, "the object is nested too deep to be judged")
+
+
+def late(body: bytes, message: str) -> Outcome:
+    """`unjudged` for a body that `review` was not done with."""
+    try:
+        asked = orjson.loads(body)["request"]
+    except (ValueError, KeyError, TypeError):
+        asked = None
+    return unjudged(asked if type(asked) is dict else {}, message)
+
+
+def unjudged(asked: Mapping[str, Any], message: str) -> Outcome:
+    """No verdict on a request, and why: what then happens is up to `failurePolicy`. Where it is Fail, the API server shows the message."""
+    kind = _kind(asked)
+    return Outcome(500, f"gpuvet: {message}".encode(), "unjudged", kind=kind, record=_record(asked, kind, "unjudged", message))
 
 
 def _passes(asked: Mapping[str, Any], value: dict[str, Any]) -> bool:
@@ -110,19 +125,7 @@ def _judge(uid: str, asked: Mapping[str, Any], value: dict[str, Any], kind: str,
     verdict = "denied" if errors else "warned" if softer else "allowed"
     record = None
     if findings or crashes:
-        record = {
-            "verdict": verdict,
-            "uid": uid,
-            "operation": asked.get("operation"),
-            "kind": kind,
-            "namespace": namespace,
-            "name": asked.get("name"),
-            "user": _user(asked).get("username"),
-            "dryRun": bool(asked.get("dryRun")),
-            "rules": list(rules),
-            "because": reason,
-            "digest": state.digest,
-        }
+        record = {**_record(asked, kind, verdict, reason), "rules": list(rules), "digest": state.digest}
         if crashes:
             record["crashed"] = crashes
         if silent:
@@ -134,6 +137,21 @@ def _judge(uid: str, asked: Mapping[str, Any], value: dict[str, Any], kind: str,
     crashed = tuple(sorted({crash.partition(":")[0] for crash in crashes}))
     answer = _answer(uid, verdict, message, warning_texts(softer), audit, rules, kind, record, crashed)
     return answer._replace(silent=silent) if silent else answer
+
+
+def _record(asked: Mapping[str, Any], kind: str, verdict: str, because: str) -> dict[str, Any]:
+    """What the log says of a request."""
+    return {
+        "verdict": verdict,
+        "uid": asked.get("uid"),
+        "operation": asked.get("operation"),
+        "kind": kind,
+        "namespace": asked.get("namespace"),
+        "name": asked.get("name"),
+        "user": _user(asked).get("username"),
+        "dryRun": bool(asked.get("dryRun")),
+        "because": because,
+    }
 
 
 def _findings(value: dict[str, Any], namespace: Any, state: RuleState) -> tuple[list[Finding], list[str], tuple[str, ...]]:

@@ -102,7 +102,7 @@ def carry_out(options: argparse.Namespace, request: Any, outputs: list[tuple[str
 
 
 def _write(format: str, result: Any, request: Any, file: str | None) -> None:
-    from gpuvet.cli.output import SourceLines, wants_color
+    from gpuvet.cli.output import SourceLines, stop_writing, wants_color
     from gpuvet.values.errors import UsageError
 
     if format == "json":
@@ -115,8 +115,12 @@ def _write(format: str, result: Any, request: Any, file: str | None) -> None:
         pieces = render_text(result, SourceLines(request), file is None and wants_color(sys.stdout))
     if file is None:
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-        for piece in pieces:
-            sys.stdout.write(piece)
+        try:
+            for piece in pieces:
+                sys.stdout.write(piece)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            stop_writing()
         return
     try:
         with open(file, "w", encoding="utf-8", errors="backslashreplace") as stream:

@@ -30,7 +30,14 @@ def main(argv: list[str] | None = None) -> int:
     if rest:  # argparse takes paths in one go; those behind an option are left over
         options.paths = [*options.paths, *rest]
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        from gpuvet.cli.output import stop_writing
+
+        stop_writing()
+        return 0
     except EngineError as error:
         print(f"gpuvet: {error}", file=sys.stderr)
         return 3

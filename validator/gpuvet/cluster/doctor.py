@@ -8,9 +8,22 @@ from typing import Any, Literal, NamedTuple
 from gpuvet.cluster.watch import KINDS
 
 Ask = Callable[[str, str, Any], tuple[int, Any]]
-"""(method, path, body or None) -> (HTTP status, decoded answer)."""
+"""(method, path, body or None) -> (HTTP status, decoded answer); status 0 without an answer, and `message` says why."""
 Trust = Callable[[bytes, bytes, str], tuple[str, float]]
 """(CA bundle, serving certificate, host) -> (what is wrong or empty, days that are left). Both in PEM."""
+
+_AMOUNTS = {"tke.cloud.tencent.com/qgpu-core": "7", "tke.cloud.tencent.com/qgpu-memory": "1", "koordinator.sh/gpu-core": "150"}
+PROBE = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {
+        "name": "gpuvet-doctor",
+        "labels": {"tensor-fusion.ai/enabled": "true"},
+        "annotations": {"tensor-fusion.ai/tflops-request": "2", "tensor-fusion.ai/tflops-limit": "1"},
+    },
+    "spec": {"containers": [{"name": "main", "image": "example.invalid/none", "resources": {"limits": _AMOUNTS, "requests": _AMOUNTS}}]},
+}
+"""A Pod that breaks TF013, QG004 and KM009: one of them is an error in every bundle that has to do with resources."""
 
 
 class Diagnosis(NamedTuple):
@@ -23,7 +36,10 @@ class Diagnosis(NamedTuple):
 
 def diagnose(ask: Ask, trust: Trust, namespace: str, name: str, version: str) -> Iterator[Diagnosis]:
     """Everything that can be seen from outside."""
-    yield _server(ask)
+    server = _server(ask)
+    yield server
+    if server.text == _SILENT:
+        return
     status, found = ask("GET", f"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/{name}", None)
     if status != 200:
         cure = "apply the output of `gpuvet webhook manifests`" if status == 404 else "run as somebody who may read it"
@@ -32,20 +48,23 @@ def diagnose(ask: Ask, trust: Trust, namespace: str, name: str, version: str) ->
     entries = found.get("webhooks") or []
     yield Diagnosis("ok" if entries else "error", f"the configuration {name} has {len(entries)} entries")
     yield from _policies(entries, namespace)
-    yield from _certificates(ask, trust, entries, namespace, name)
-    status, deployment = ask("GET", f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}-webhook", None)
-    if status != 200:
-        yield Diagnosis("error", f"the Deployment {namespace}/{name}-webhook cannot be read ({status})", "apply the manifests again")
-        return
-    yield from _deployment(deployment, version)
-    containers = deployment["spec"]["template"]["spec"]["containers"]
-    if any("--cluster" in (container.get("args") or ()) for container in containers):
-        account = deployment["spec"]["template"]["spec"].get("serviceAccountName") or "default"
-        yield from _permissions(ask, f"system:serviceaccount:{namespace}:{account}")
+    outside = [entry["clientConfig"]["url"] for entry in entries if "url" in entry["clientConfig"]]
+    if outside:
+        yield Diagnosis("ok", f"the webhook runs outside the cluster, at {outside[0]}: its replicas and its certificate are not looked at")
+    else:
+        yield from _certificates(ask, trust, entries, namespace, name)
+        yield from _workload(ask, namespace, name, version)
+    if entries:
+        yield _trial(ask)
+
+
+_SILENT = "the API server does not answer"
 
 
 def _server(ask: Ask) -> Diagnosis:
     status, found = ask("GET", "/version", None)
+    if status == 0:
+        return Diagnosis("error", _SILENT, f"see `kubectl cluster-info`; {found['message']}")
     if status != 200:
         return Diagnosis("error", f"the API server does not tell its version ({status})")
     minor = int("".join(filter(str.isdigit, str(found.get("minor")))) or 0)
@@ -101,6 +120,37 @@ def _certificates(ask: Ask, trust: Trust, entries: list[dict[str, Any]], namespa
             yield Diagnosis("ok", f"the CA bundle trusts the serving certificate, for {days:.0f} more days")
 
 
+def _workload(ask: Ask, namespace: str, name: str, version: str) -> Iterator[Diagnosis]:
+    status, deployment = ask("GET", f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}-webhook", None)
+    if status != 200:
+        yield Diagnosis("error", f"the Deployment {namespace}/{name}-webhook cannot be read ({status})", "apply the manifests again")
+        return
+    yield from _deployment(deployment, version)
+    containers = deployment["spec"]["template"]["spec"]["containers"]
+    if any("--cluster" in (container.get("args") or ()) for container in containers):
+        account = deployment["spec"]["template"]["spec"].get("serviceAccountName") or "default"
+        yield from _permissions(ask, f"system:serviceaccount:{namespace}:{account}")
+
+
+def _trial(ask: Ask) -> Diagnosis:
+    """Whether a wrong Pod is denied: nothing is stored."""
+    status, found = ask("POST", "/api/v1/namespaces/default/pods?dryRun=All", PROBE)
+    said = str(found.get("message") or "")
+    if status == 0:
+        return Diagnosis("warning", f"nothing can be tried: {said}", "try again")
+    if "admission.gpuvet" in said and "denied the request: [" in said:
+        return Diagnosis("ok", "a Pod that breaks rules is denied (a dry run)")
+    if "failed calling webhook" in said and "admission.gpuvet" in said:
+        reason = said.partition("failed to call webhook: ")[2] or said
+        return Diagnosis(
+            "error", f"the API server does not reach the webhook: {reason}", "see Service, NetworkPolicy and the log of the Pods"
+        )
+    if status < 300:
+        cure = "does the API server reach the Service (its metric apiserver_admission_webhook_fail_open_count), and which rules are on?"
+        return Diagnosis("warning", "a Pod that breaks TF013, QG004 and KM009 is let in (a dry run)", cure)
+    return Diagnosis("warning", f"whether a wrong Pod is denied cannot be tried ({status}): {said}", "run as somebody who may create Pods")
+
+
 def _deployment(deployment: dict[str, Any], version: str) -> Iterator[Diagnosis]:
     wanted = deployment["spec"].get("replicas", 1)
     ready = (deployment.get("status") or {}).get("readyReplicas") or 0
@@ -141,6 +191,7 @@ def _permissions(ask: Ask, user: str) -> Iterator[Diagnosis]:
 def ask_cluster() -> Ask:
     """Of the cluster that the kubeconfig names. Raises kubernetes.config.ConfigException when there is none."""
     from kubernetes import client, config
+    from urllib3.exceptions import HTTPError
 
     config.load_kube_config()
     api = client.ApiClient()
@@ -148,7 +199,10 @@ def ask_cluster() -> Ask:
     def ask(method: str, path: str, body: Any) -> tuple[int, Any]:
         made, url, headers, data, _ = api.param_serialize(method, path, body=body, auth_settings=["BearerToken"])
         headers |= {"Accept": "application/json"} | ({"Content-Type": "application/json"} if body is not None else {})
-        answer = api.call_api(made, url, headers, data, _request_timeout=10)
+        try:
+            answer = api.call_api(made, url, headers, data, _request_timeout=10)
+        except HTTPError as error:
+            return 0, {"message": str(error)}
         text = answer.response.data
         try:
             return answer.status, json.loads(text)

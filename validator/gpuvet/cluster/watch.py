@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from gpuvet.engine.context import Fact
+from gpuvet.resolve.fields import Resolver
 from gpuvet.values.errors import GpuvetError
 from gpuvet.values.total import UNKNOWN, Unknown
 
@@ -121,6 +122,19 @@ class ClusterContext:
     @remembered.setter
     def remembered(self, value: dict[str, Any]) -> None:
         """Nothing is kept."""
+
+    @property
+    def resolvers(self) -> dict[bytes, Resolver]:
+        """A new one each time, for the same reason."""
+        return {}
+
+    @resolvers.setter
+    def resolvers(self, value: dict[bytes, Resolver]) -> None:
+        """Nothing is kept."""
+
+    def neighbourhood(self, file: str) -> str:
+        """A cluster looks the same from everywhere."""
+        return ""
 
     def find_named(self, kind: str, name: str) -> list[Fact]:
         """Those of a kind that have this name, in any namespace."""

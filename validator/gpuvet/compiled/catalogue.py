@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '7d7cc96d'
+SOURCE_DIGEST = '4f5259eb'
 
 RULES = (
     RuleInfo(
@@ -703,7 +703,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_kubernetes:K8S014',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='K8S015',
@@ -1503,7 +1503,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM016',
         needs=(('koordinator.sh/gpu.shared', 'metax-tech.com/sgpu'),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM017',
@@ -1528,7 +1528,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM017',
         needs=(('metax-tech.com/sgpu',),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='KM018',
@@ -1578,7 +1578,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM019',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM020',
@@ -1628,7 +1628,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM021',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM022',
@@ -1678,7 +1678,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM023',
         needs=(('metax-tech.com/sgpu-qos-policy',),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM025',
@@ -1753,7 +1753,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM027',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM028',
@@ -2278,7 +2278,7 @@ RULES = (
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM050',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM051',
@@ -2403,7 +2403,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM056',
         needs=(),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='KM059',
@@ -2653,7 +2653,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM119',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='KM123',
@@ -3478,7 +3478,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL080',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL081',
@@ -3503,7 +3503,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL081',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL082',
@@ -3553,7 +3553,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL083',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL084',
@@ -3578,7 +3578,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL084',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL085',
@@ -3628,7 +3628,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL087',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL088',
@@ -3653,7 +3653,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL088',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL089',
@@ -3778,7 +3778,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL094',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL095',
@@ -3978,7 +3978,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL107',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL108',
@@ -4028,7 +4028,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL109',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL110',
@@ -4103,7 +4103,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL112',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL113',
@@ -4128,7 +4128,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL113',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='PL114',
@@ -4303,7 +4303,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL120',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='QG003',
@@ -4321,13 +4321,13 @@ RULES = (
         why='A node advertises its card memory as a count of GiB, such as 14 or 31. An amount in bytes is some billions of those, so the Pod waits forever with "Insufficient tke.cloud.tencent.com/qgpu-memory".',
         implements=('qgpu/3',),
         sources=('seed 004', 'qgpu.md 1 and 2.3'),
-        supersedes=('K8S005',),
+        supersedes=(),
         platform=None,
         parameters={},
         finds=(),
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG003',
-        needs=(),
+        needs=(('tke.cloud.tencent.com/qgpu-memory',),),
         reads='resources',
     ),
     RuleInfo(
@@ -4478,7 +4478,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG009',
         needs=(('tke.cloud.tencent.com/qgpu-core',),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG010',
@@ -4503,7 +4503,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG010',
         needs=(('tke.cloud.tencent.com/qgpu-memory',),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG011',
@@ -4528,7 +4528,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG011',
         needs=(('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory'),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG016',
@@ -4553,7 +4553,7 @@ RULES = (
         exports={'cel': 'needs another object (Node)', 'rego': 'needs another object (Node)'},
         function='gpuvet.compiled.rules_qgpu:QG016',
         needs=(('tke.cloud.tencent.com/qgpu-memory',),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG018',
@@ -4578,7 +4578,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG018',
         needs=(('nvidia.com/gpu',),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG019',
@@ -4603,7 +4603,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG019',
         needs=(),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG020',
@@ -4853,7 +4853,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG031',
         needs=(('tke.cloud.tencent.com/app-class',),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='QG032',
@@ -4878,7 +4878,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG032',
         needs=(('tke.cloud.tencent.com/qgpu-core',),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG033',
@@ -4903,7 +4903,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG033',
         needs=(),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG034',
@@ -4928,7 +4928,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG034',
         needs=(('tke.cloud.tencent.com/qgpu-core-greedy',),),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG036',
@@ -5078,7 +5078,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG041',
         needs=(),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='QG043',
@@ -5178,7 +5178,7 @@ RULES = (
         exports={'cel': 'needs another object (Node)', 'rego': 'needs another object (Node)'},
         function='gpuvet.compiled.rules_qgpu:QG047',
         needs=(('tke.cloud.tencent.com/qgpu-core',),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='QG048',
@@ -5353,7 +5353,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG107',
         needs=(),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='QG108',
@@ -5478,7 +5478,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG125',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='QG126',
@@ -5503,7 +5503,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG126',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='QG127',
@@ -5528,7 +5528,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG127',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='QG128',
@@ -5553,7 +5553,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG128',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='QG129',
@@ -5578,7 +5578,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG129',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='QG130',
@@ -5603,7 +5603,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG130',
         needs=(),
-        reads='',
+        reads='placement',
     ),
     RuleInfo(
         id='QG138',
@@ -6353,7 +6353,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF030',
         needs=(('tensor-fusion.ai/enabled', 'tensor-fusion.ai/inject-container'),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='TF031',
@@ -6778,7 +6778,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF048',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='TF049',
@@ -7753,7 +7753,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF411',
         needs=(),
-        reads='',
+        reads='resources',
     ),
     RuleInfo(
         id='TF412',
@@ -9481,6 +9481,56 @@ RULES = (
         reads='',
     ),
     RuleInfo(
+        id='TF548',
+        name='gang-of-one-replica-written',
+        vocabulary='tensor-fusion',
+        severity='error',
+        consequence='rejected-by-webhook',
+        kind='forbidden',
+        on='pod',
+        sees='text',
+        keys=('tensor-fusion.ai/gang-enabled',),
+        kinds=(),
+        names=(),
+        images=(),
+        why='A gang of fewer than two Pods is refused by the webhook, and whoever writes the number takes it away from an autoscaler. An object in a cluster does not tell whether its author wrote the 1 or the API server, which fills it in: there TF549 only warns.',
+        implements=('tensor-fusion/68',),
+        sources=('tensor-fusion.md 2.11',),
+        supersedes=('TF549',),
+        platform=None,
+        parameters={},
+        finds=('WorkloadProfile',),
+        exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
+        function='gpuvet.compiled.rules_tensor_fusion_workloads:TF548',
+        needs=(('tensor-fusion.ai/gang-enabled',),),
+        reads='',
+    ),
+    RuleInfo(
+        id='TF549',
+        name='gang-of-one-until-scaled',
+        vocabulary='tensor-fusion',
+        severity='warning',
+        consequence='rejected-by-webhook',
+        kind='forbidden',
+        on='pod',
+        sees='object',
+        keys=('tensor-fusion.ai/gang-enabled',),
+        kinds=(),
+        names=(),
+        images=(),
+        why='The API server fills in one replica where the author leaves the number to an autoscaler; until it is raised the webhook refuses the Pod.',
+        implements=('tensor-fusion/68',),
+        sources=('tensor-fusion.md 2.10 and 2.11',),
+        supersedes=(),
+        platform=None,
+        parameters={},
+        finds=('WorkloadProfile',),
+        exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
+        function='gpuvet.compiled.rules_tensor_fusion_workloads:TF549',
+        needs=(('tensor-fusion.ai/gang-enabled',),),
+        reads='',
+    ),
+    RuleInfo(
         id='VJ096',
         name='gang-above-replicas',
         vocabulary='volcano',
@@ -10228,7 +10278,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_volcano:VJ125',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='',
+        reads='amounts',
     ),
     RuleInfo(
         id='VJ126',

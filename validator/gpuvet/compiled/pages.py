@@ -145,6 +145,10 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
             '            limits:\n'
             '              nvidia.com/gpu: "{{ .Values.gpus }}"\n'),
  'K8S005': ('each: {amount: amounts}\n'
+            '# Of qGPU memory the unit is GiB already: 0.1Gi is meant to be 1.\n'
+            'let:\n'
+            '  near: "key(amount) == \'tke.cloud.tencent.com/qgpu-memory\' && matches(amount, \' *[0-9.]+([KMGTP]i|[MGTP]) *\')\n'
+            '    ? (int(quantity(repaired(amount))) + 1073741823) / 1073741824 : repaired(amount)"\n'
             'when: matches(key(amount), our_resource)\n'
             'forbidden: {that: quantity(amount) > 0 && !isInt(quantity(amount)), at: amount}\n',
             'apiVersion: batch/v1\n'
@@ -162,8 +166,8 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
             '          image: registry.example.com/ml/serve:1.4\n'
             '          resources:\n'
             '            limits:\n'
-            '              tke.cloud.tencent.com/qgpu-core: 500m\n'
-            '              tke.cloud.tencent.com/qgpu-memory: "2.5"\n',
+            '              tke.cloud.tencent.com/qgpu-core: "30"\n'
+            '              tke.cloud.tencent.com/qgpu-memory: "0.1Gi"\n',
             'apiVersion: apps/v1\n'
             'kind: Deployment\n'
             'metadata:\n'
@@ -462,7 +466,8 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
             '          tke.cloud.tencent.com/qgpu-core: "30"\n'
             '          tke.cloud.tencent.com/qgpu-memory: "4"\n'),
  'K8S013': ('let: {own: object.metadata.name}\n'
-            'when: "isText(own) && own != \'\' && !matches(own, placeholder_name)"\n'
+            'when: "isText(own) && own != \'\' && !matches(own, placeholder_name) && !startsWith(object.apiVersion, '
+            '\'kustomize.config.k8s.io/\')"\n'
             'forbidden: {that: "!matches(own, naming.pattern) || size(own) > int(naming.most)", at: own}\n',
             'apiVersion: v1\nkind: Node\nmetadata:\n  name: GPU-7\n  labels:\n    nvidia.com/gpu.count: "8"\nspec: {}\n',
             'apiVersion: rbac.authorization.k8s.io/v1\n'
@@ -9142,7 +9147,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '              cpu: "8"\n'
            '              memory: 64Gi\n'
            '              nvidia.com/gpu: "1"\n'),
- 'QG003': ('forbidden: {that: in_bytes, at: memory}\n',
+ 'QG003': ('forbidden: {that: in_bytes && isInt(quantity(memory)), at: memory} # fractions of a byte are refused: K8S005\n',
            'apiVersion: v1\n'
            'kind: Pod\n'
            'metadata:\n'
@@ -18046,7 +18051,7 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '      containers:\n'
            '        - name: main\n'
            '          image: registry.example.com/team/app:1.4.2\n'),
- 'TF543': ("when: gang == 'true'\nforbidden: {that: desired < 2, at: gang}\n",
+ 'TF543': ("when: gang == 'true' && !scaled\nforbidden: {that: desired < 2, at: gang}\n",
            'apiVersion: batch/v1\n'
            'kind: Job\n'
            'metadata:\n'
@@ -18316,6 +18321,123 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '    limits: {tflops: "15", vram: 4Gi}\n'
            '  isLocalGPU: ${LOCAL}\n'
            "  replicas: '{{ .Values.replicas }}'\n"),
+ 'TF548': ("when: gang == 'true' && scaled\nforbidden: {that: desired == 1, at: gang}\n",
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '4'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
+ 'TF549': ("when: gang == 'true' && scaled\nforbidden: {that: desired == 1, at: gang}\n",
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 1\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n',
+           'apiVersion: apps/v1\n'
+           'kind: Deployment\n'
+           'metadata:\n'
+           '  name: demo\n'
+           '  namespace: team-a\n'
+           'spec:\n'
+           '  replicas: 2\n'
+           '  selector:\n'
+           '    matchLabels:\n'
+           '      app: demo\n'
+           '  template:\n'
+           '    metadata:\n'
+           '      labels:\n'
+           '        app: demo\n'
+           "        tensor-fusion.ai/enabled: 'true'\n"
+           '      annotations:\n'
+           '        tensor-fusion.ai/gpupool: pool-a\n'
+           "        tensor-fusion.ai/tflops-request: '10'\n"
+           "        tensor-fusion.ai/tflops-limit: '20'\n"
+           "        tensor-fusion.ai/vram-request: '8Gi'\n"
+           "        tensor-fusion.ai/vram-limit: '8Gi'\n"
+           '        tensor-fusion.ai/inject-container: main\n'
+           "        tensor-fusion.ai/is-local-gpu: 'true'\n"
+           "        tensor-fusion.ai/gang-enabled: 'true'\n"
+           "        tensor-fusion.ai/gang-min-members: '2'\n"
+           '    spec:\n'
+           '      containers:\n'
+           '        - name: main\n'
+           '          image: registry.example.com/team/app:1.4.2\n'),
  'VJ096': ('when: size(job.tasks) > 0\nforbidden: {that: int(job.minAvailable) > replicas_of_all, at: job.minAvailable}\n',
            'apiVersion: batch.volcano.sh/v1alpha1\n'
            'kind: Job\n'

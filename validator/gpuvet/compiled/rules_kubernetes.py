@@ -4,8 +4,8 @@ from typing import Any
 
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
-    equal, get, integer, is_type, le, located, lower, lt, matches, member, nearest, quantity, reason, repaired, say,
-    size, split, starts, text, whole,
+    add, div, equal, get, integer, is_type, le, located, lower, lt, matches, member, nearest, quantity, reason,
+    repaired, say, size, split, starts, text, whole,
 )
 
 
@@ -121,14 +121,17 @@ def K8S005(s: Any, p: Any, out: Any) -> None:
             if lt(0, amount_nanos):
                 if (not (whole(amount_nanos) is not None)):
                     amount_ = repaired(amount)
+                    value = (equal(amount_at[-1], 'tke.cloud.tencent.com/qgpu-memory') and matches(amount, ' *[0-9.]+([KMGTP]i|[MGTP]) *'))
+                    value_ = div(add(whole(quantity(amount_)), 1073741823), 1073741824)
+                    value__ = (value_ if value else amount_)
                     out((
                         amount_at,
                         False,
                         say(text(amount_at[-1]), ' is ', text(amount), ', and an extended resource comes in whole numbers'),
-                        say('a whole number, ', text(amount_), ' or another'),
+                        say('a whole number, ', text(value__), ' or another'),
                         amount,
                         [],
-                        (say('write ', text(amount_)), False, (('set', amount_at, amount_), )),
+                        (say('write ', text(value__)), False, (('set', amount_at, value__), )),
                         [*[amount], *[amount]],
                     ))
 
@@ -336,28 +339,30 @@ def K8S013(s: Any, p: Any, out: Any) -> None:
     if is_type(name, 'text'):
         if (not equal(name, '')):
             if (not matches(name, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+')):
-                kind = get(object_, 'kind')
-                value = size(name)
-                kinds = get(FACTS['object-names'], 'kinds', get(object_, 'apiVersion'), kind)
-                kinds_ = (kinds if (kinds is not None) else get(FACTS['object-names'], 'default'))
-                pattern = get(kinds_, 'pattern')
-                most = get(kinds_, 'most')
-                most_number = integer(most)
-                if ((not matches(name, pattern)) or lt(most_number, value)):
-                    name_ = lower(name)
-                    value_ = matches(name_, pattern)
-                    value__ = le(value, most_number)
-                    value___ = ((name_ is not None) and value_ and value__)
-                    out((
-                        (*('object',), 'metadata', 'name'),
-                        False,
-                        say(text(name), ' cannot be the name of a ', text(kind)),
-                        say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if value___ else ''), (text(name_) if value___ else '')),
-                        name,
-                        [],
-                        (say('write ', text(name_)), False, (('set', (*('object',), 'metadata', 'name'), (name_ if (value_ and value__) else None)), )),
-                        [*[*[name], *[name], *[name]], *reason(s, [[*[name], *[pattern]] if (not matches(name, pattern)) else None, [*[name], *[most]] if lt(most_number, value) else None])],
-                    ))
+                apiVersion = get(object_, 'apiVersion')
+                if (not starts(apiVersion, 'kustomize.config.k8s.io/')):
+                    kind = get(object_, 'kind')
+                    value = size(name)
+                    kinds = get(FACTS['object-names'], 'kinds', apiVersion, kind)
+                    kinds_ = (kinds if (kinds is not None) else get(FACTS['object-names'], 'default'))
+                    pattern = get(kinds_, 'pattern')
+                    most = get(kinds_, 'most')
+                    most_number = integer(most)
+                    if ((not matches(name, pattern)) or lt(most_number, value)):
+                        name_ = lower(name)
+                        value_ = matches(name_, pattern)
+                        value__ = le(value, most_number)
+                        value___ = ((name_ is not None) and value_ and value__)
+                        out((
+                            (*('object',), 'metadata', 'name'),
+                            False,
+                            say(text(name), ' cannot be the name of a ', text(kind)),
+                            say(text(get(kinds_, 'means')), ', at most ', text(most), ' characters', ('; nearest ' if value___ else ''), (text(name_) if value___ else '')),
+                            name,
+                            [],
+                            (say('write ', text(name_)), False, (('set', (*('object',), 'metadata', 'name'), (name_ if (value_ and value__) else None)), )),
+                            [*[*[name], *[name], *[name], *[apiVersion]], *reason(s, [[*[name], *[pattern]] if (not matches(name, pattern)) else None, [*[name], *[most]] if lt(most_number, value) else None])],
+                        ))
 
 
 def K8S019(s: Any, p: Any, out: Any) -> None:

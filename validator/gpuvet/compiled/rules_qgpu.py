@@ -5,7 +5,7 @@ from typing import Any
 from gpuvet.compiled.facts import FACTS
 from gpuvet.values.total import (
     add, div, equal, flatten, get, integer, is_type, items, largest, le, located, lt, matches, member, mod, mul,
-    nearest, pod_reads, pod_sum, quantity, reason, repaired, say, shown, size, split, text, version, whole,
+    nearest, pod_reads, pod_sum, quantity, reason, say, shown, size, split, text, version, whole,
 )
 
 
@@ -70,20 +70,21 @@ def QG003(s: Any, p: Any, out: Any) -> None:
         qgpu_memory_ = get(limits, 'tke.cloud.tencent.com/qgpu-memory')
         has_qgpu_memory = (qgpu_memory_ is not None)
         qgpu_memory__ = (qgpu_memory_ if has_qgpu_memory else qgpu_memory)
-        qgpu_memory_nanos = quantity(repaired(qgpu_memory__))
+        qgpu_memory_nanos = quantity(qgpu_memory__)
         qgpu_memory_number = whole(qgpu_memory_nanos)
-        value = add(qgpu_memory_number, 1073741823)
-        value_ = div(value, 1073741824)
-        out((
-            ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
-            False,
-            say('qgpu-memory is ', text(qgpu_memory__), ', which asks for ', text(qgpu_memory_number), ' GiB: the unit is GiB already, a suffix multiplies it'),
-            say('GiB as a bare whole number, probably ', text(value_)),
-            qgpu_memory__,
-            [],
-            (say('write ', text(value_)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory'), value_), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'), value_), )),
-            _in_bytes_6facfa_because(s, True),
-        ))
+        if (qgpu_memory_number is not None):
+            value = add(qgpu_memory_number, 1073741823)
+            value_ = div(value, 1073741824)
+            out((
+                ((*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory') if has_qgpu_memory else (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory')),
+                False,
+                say('qgpu-memory is ', text(qgpu_memory__), ', which asks for ', text(qgpu_memory_number), ' GiB: the unit is GiB already, a suffix multiplies it'),
+                say('GiB as a bare whole number, probably ', text(value_)),
+                qgpu_memory__,
+                [],
+                (say('write ', text(value_)), False, (('set', (*('self',), 'resources', 'limits', 'tke.cloud.tencent.com/qgpu-memory'), value_), ('set', (*('self',), 'resources', 'requests', 'tke.cloud.tencent.com/qgpu-memory'), value_), )),
+                [*_in_bytes_6facfa_because(s, True), *([qgpu_memory_] if has_qgpu_memory else [*[qgpu_memory_], *[qgpu_memory]])],
+            ))
 
 
 def QG004(s: Any, p: Any, out: Any) -> None:

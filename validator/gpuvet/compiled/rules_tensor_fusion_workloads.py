@@ -1387,29 +1387,103 @@ def TF543(s: Any, p: Any, out: Any) -> None:
     gang_enabled = get(annotations, 'tensor-fusion.ai/gang-enabled')
     if equal(gang_enabled, 'true'):
         kind = get(template_, 'kind')
-        spec = get(object_, 'spec')
-        replicas = get(spec, 'replicas')
-        parallelism = get(spec, 'parallelism')
-        value = equal(kind, 'Job')
+        value = member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet'))
         enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
         has_enabled_replicas = (enabled_replicas is not None)
-        enabled_replicas_number = integer(enabled_replicas)
-        replicas_ = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
-        has_replicas = (replicas_ is not None)
-        replicas_number = (integer(replicas_) if has_replicas else (integer(replicas) if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(parallelism) if (parallelism is not None) else 1) if value else None)))
-        enabled_replicas_number_ = (enabled_replicas_number if has_enabled_replicas else replicas_number)
-        if lt(enabled_replicas_number_, 2):
-            reads_1 = ([replicas_] if has_replicas else [*[replicas_], *([replicas] if member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet')) else [*[kind], *(([parallelism] if (parallelism is not None) else [parallelism]) if value else [kind])])])
-            out((
-                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled'),
-                False,
-                say("gang-enabled is 'true', and the number of replicas is ", text(enabled_replicas_number_)),
-                '2 replicas or more, or no gang',
-                gang_enabled,
-                [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') if has_enabled_replicas else ((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'replicas') if has_replicas else ((*('object',), 'spec', 'parallelism') if value else (*('object',), 'spec', 'replicas')))), say('the number of replicas is ', text(enabled_replicas_number_)))],
-                ('leave gang-enabled out', False, ()),
-                [*[gang_enabled], *([enabled_replicas] if has_enabled_replicas else [*[enabled_replicas], *reads_1])],
-            ))
+        replicas = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+        has_replicas = (replicas is not None)
+        if (not ((not has_enabled_replicas) and (not has_replicas) and value)):
+            spec = get(object_, 'spec')
+            parallelism = get(spec, 'parallelism')
+            enabled_replicas_number = integer(enabled_replicas)
+            replicas_number = (integer(replicas) if has_replicas else (integer(get(spec, 'replicas')) if value else ((integer(parallelism) if (parallelism is not None) else 1) if equal(kind, 'Job') else None)))
+            enabled_replicas_number_ = (enabled_replicas_number if has_enabled_replicas else replicas_number)
+            if lt(enabled_replicas_number_, 2):
+                reads_1 = ([replicas] if has_replicas else [*[replicas], *([get(spec, 'replicas')] if value else [*[kind], *(([parallelism] if (parallelism is not None) else [parallelism]) if equal(kind, 'Job') else [kind])])])
+                out((
+                    (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled'),
+                    False,
+                    say("gang-enabled is 'true', and the number of replicas is ", text(enabled_replicas_number_)),
+                    '2 replicas or more, or no gang',
+                    gang_enabled,
+                    [(((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/enabled-replicas') if has_enabled_replicas else ((*('found', ('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None)), 'spec', 'replicas') if has_replicas else (*('object',), 'spec', 'parallelism'))), say('the number of replicas is ', text(enabled_replicas_number_)))],
+                    ('leave gang-enabled out', False, ()),
+                    [*[*[gang_enabled], *reason(s, [[enabled_replicas] if not (not has_enabled_replicas) else None, [replicas] if not (not has_replicas) else None, [kind] if not value else None])], *([enabled_replicas] if has_enabled_replicas else [*[enabled_replicas], *reads_1])],
+                ))
+
+
+def TF548(s: Any, p: Any, out: Any) -> None:
+    """gang-of-one-replica-written"""
+    pod_ = s.pod
+    template_ = s.template
+    object_ = s.object
+    annotations = get(pod_, 'metadata', 'annotations')
+    gang_enabled = get(annotations, 'tensor-fusion.ai/gang-enabled')
+    if equal(gang_enabled, 'true'):
+        enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
+        has_enabled_replicas = (enabled_replicas is not None)
+        if (not has_enabled_replicas):
+            replicas_ = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+            has_replicas = (replicas_ is not None)
+            if (not has_replicas):
+                kind = get(template_, 'kind')
+                value = member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet'))
+                if value:
+                    spec = get(object_, 'spec')
+                    replicas = get(spec, 'replicas')
+                    parallelism = get(spec, 'parallelism')
+                    enabled_replicas_number = integer(enabled_replicas)
+                    replicas_number = (integer(replicas_) if has_replicas else (integer(replicas) if value else ((integer(parallelism) if (parallelism is not None) else 1) if equal(kind, 'Job') else None)))
+                    enabled_replicas_number_ = (enabled_replicas_number if has_enabled_replicas else replicas_number)
+                    if equal(enabled_replicas_number_, 1):
+                        reads_1 = ([enabled_replicas] if has_enabled_replicas else [*[enabled_replicas], *([replicas_] if has_replicas else [*[replicas_], *([replicas] if value else [*[kind], *(([parallelism] if (parallelism is not None) else [parallelism]) if equal(kind, 'Job') else [kind])])])])
+                        out((
+                            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled'),
+                            False,
+                            say("gang-enabled is 'true', and the number of replicas is ", text(enabled_replicas_number_)),
+                            '2 replicas or more, or no gang; no replicas at all where an autoscaler sets them',
+                            gang_enabled,
+                            [((*('object',), 'spec', 'replicas'), say('the number of replicas is ', text(enabled_replicas_number_)))],
+                            ('leave gang-enabled out', False, ()),
+                            [*[*[gang_enabled], *[*[enabled_replicas], *[replicas_], *[kind]]], *reads_1],
+                        ))
+
+
+def TF549(s: Any, p: Any, out: Any) -> None:
+    """gang-of-one-until-scaled"""
+    pod_ = s.pod
+    template_ = s.template
+    object_ = s.object
+    annotations = get(pod_, 'metadata', 'annotations')
+    gang_enabled = get(annotations, 'tensor-fusion.ai/gang-enabled')
+    if equal(gang_enabled, 'true'):
+        enabled_replicas = get(annotations, 'tensor-fusion.ai/enabled-replicas')
+        has_enabled_replicas = (enabled_replicas is not None)
+        if (not has_enabled_replicas):
+            replicas_ = get(s.find('WorkloadProfile', get(annotations, 'tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+            has_replicas = (replicas_ is not None)
+            if (not has_replicas):
+                kind = get(template_, 'kind')
+                value = member(kind, ('Deployment', 'StatefulSet', 'ReplicaSet'))
+                if value:
+                    spec = get(object_, 'spec')
+                    replicas = get(spec, 'replicas')
+                    parallelism = get(spec, 'parallelism')
+                    enabled_replicas_number = integer(enabled_replicas)
+                    replicas_number = (integer(replicas_) if has_replicas else (integer(replicas) if value else ((integer(parallelism) if (parallelism is not None) else 1) if equal(kind, 'Job') else None)))
+                    enabled_replicas_number_ = (enabled_replicas_number if has_enabled_replicas else replicas_number)
+                    if equal(enabled_replicas_number_, 1):
+                        reads_1 = ([enabled_replicas] if has_enabled_replicas else [*[enabled_replicas], *([replicas_] if has_replicas else [*[replicas_], *([replicas] if value else [*[kind], *(([parallelism] if (parallelism is not None) else [parallelism]) if equal(kind, 'Job') else [kind])])])])
+                        out((
+                            (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gang-enabled'),
+                            False,
+                            say("gang-enabled is 'true', and the ", text(kind), ' has one replica for now'),
+                            '2 replicas or more, or no gang',
+                            gang_enabled,
+                            [((*('object',), 'spec', 'replicas'), say('the number of replicas is ', text(enabled_replicas_number_)))],
+                            ('leave gang-enabled out, or scale to 2 and more', False, ()),
+                            [*[*[gang_enabled], *[*[enabled_replicas], *[replicas_], *[kind]]], *reads_1],
+                        ))
 
 
 def TF544(s: Any, p: Any, out: Any) -> None:

@@ -214,7 +214,7 @@ def KM014(s: Any, p: Any) -> bool:
         for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', k) if (get(each, 'resources', 'limits', k) is not None) else get(each, 'resources', 'requests', k))))]][:1]:
             for other in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (((k == 'dcu.com/gpu') and lt(0, quantity((get(c, 'resources', 'limits', 'amd.com/gpu') if (get(c, 'resources', 'limits', 'amd.com/gpu') is not None) else get(c, 'resources', 'requests', 'amd.com/gpu'))))) or ((not (k == 'nvidia.com/gpu')) and lt(0, quantity((get(c, 'resources', 'limits', 'nvidia.com/gpu') if (get(c, 'resources', 'limits', 'nvidia.com/gpu') is not None) else get(c, 'resources', 'requests', 'nvidia.com/gpu'))))) or (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp'))))) or (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))))]][:1]:
                 v1 = spec.get('schedulerName')
-                if (((v1 if (v1 is not None) else get(template_, 'scheduler')) == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
+                if (((v1 if (v1 is not None) else template_.get('scheduler')) == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
                     return True
     return False
 
@@ -323,7 +323,7 @@ def KM061(s: Any, p: Any) -> bool:
                     if (not s.once(_wrapped_8f4f47)):
                         if (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp'))):
                             v1 = spec.get('schedulerName')
-                            if (((v1 if (v1 is not None) else get(template_, 'scheduler')) == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
+                            if (((v1 if (v1 is not None) else template_.get('scheduler')) == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
                                 if (not s.once(_accepted_1b9a7f)):
                                     if (not s.once(_hooked_old_1b45bb)):
                                         if (not s.once(_hooked_64ef45)):
@@ -335,17 +335,17 @@ def KM016(s: Any, p: Any) -> bool:
     spec = s.spec
     template_ = s.template
     v1 = spec.get('schedulerName')
-    if (not ((v1 if (v1 is not None) else get(template_, 'scheduler')) == 'hami-scheduler')):
+    if (not ((v1 if (v1 is not None) else template_.get('scheduler')) == 'hami-scheduler')):
         if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
             if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
                 if (not equal(whole(s.pod_sum('koordinator.sh/gpu.shared')), 1)):
                     if lt(0, whole(s.pod_sum('metax-tech.com/sgpu'))):
                         for who in [c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)]:
-                            v2 = get(who, 'resources')
+                            v2 = (who.get('resources') if type(who) is dict else get(who, 'resources'))
                             v3 = get(v2, 'limits', 'koordinator.sh/gpu.shared')
                             v4 = quantity((v3 if (v3 is not None) else get(v2, 'requests', 'koordinator.sh/gpu.shared')))
                             if (v4 is not None):
-                                if ((not equal(whole(v4), 1)) or (s.once(_alike_49de52) and (any((not equal(get(one, 'name'), get(who, 'name'))) for one in [each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]) and (not any(equal(get(one, 'name'), get(who, 'name')) for one in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]))))):
+                                if ((not equal(whole(v4), 1)) or (s.once(_alike_49de52) and (any((not equal((one.get('name') if type(one) is dict else get(one, 'name')), (who.get('name') if type(who) is dict else get(who, 'name')))) for one in [each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]) and (not any(equal((one.get('name') if type(one) is dict else get(one, 'name')), (who.get('name') if type(who) is dict else get(who, 'name'))) for one in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]))))):
                                     return True
     return False
 
@@ -356,7 +356,7 @@ def KM017(s: Any, p: Any) -> bool:
     limits = s.limits
     requests = s.requests
     v1 = spec.get('schedulerName')
-    v2 = (v1 if (v1 is not None) else get(template_, 'scheduler'))
+    v2 = (v1 if (v1 is not None) else template_.get('scheduler'))
     if (not (v2 == 'hami-scheduler')):
         v3 = limits.get('metax-tech.com/sgpu')
         if lt(1000000000, quantity((v3 if (v3 is not None) else requests.get('metax-tech.com/sgpu')))):
@@ -399,7 +399,7 @@ def KM119(s: Any, p: Any) -> bool:
     template_ = s.template
     annotations = s.annotations
     v1 = spec.get('schedulerName')
-    if (not ((v1 if (v1 is not None) else get(template_, 'scheduler')) == 'hami-scheduler')):
+    if (not ((v1 if (v1 is not None) else template_.get('scheduler')) == 'hami-scheduler')):
         if (not (s.pod_sum('metax-tech.com/sgpu') is not None)):
             if (not (s.pod_sum('metax-tech.com/gpu') is not None)):
                 if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
@@ -420,7 +420,7 @@ def KM019(s: Any, p: Any) -> bool:
     spec = s.spec
     template_ = s.template
     v1 = spec.get('schedulerName')
-    v2 = (v1 if (v1 is not None) else get(template_, 'scheduler'))
+    v2 = (v1 if (v1 is not None) else template_.get('scheduler'))
     if (not (v2 == 'hami-scheduler')):
         if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
             if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
@@ -429,9 +429,9 @@ def KM019(s: Any, p: Any) -> bool:
                     for who in [c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(c, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(c, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(c, 'resources', 'requests', 'metax-tech.com/sgpu'))))]:
                         v4 = [each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]
                         for one in v4:
-                            if (not equal(get(one, 'name'), get(who, 'name'))):
+                            if (not equal((one.get('name') if type(one) is dict else get(one, 'name')), (who.get('name') if type(who) is dict else get(who, 'name')))):
                                 for one in [*v4][:1]:
-                                    if equal(get(one, 'name'), get(who, 'name')):
+                                    if equal((one.get('name') if type(one) is dict else get(one, 'name')), (who.get('name') if type(who) is dict else get(who, 'name'))):
                                         break
                                 else:
                                     if ((v2 == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (v3 is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
@@ -453,13 +453,13 @@ def KM021(s: Any, p: Any) -> bool:
     object_ = s.object
     pod_ = s.pod
     spec = s.spec
-    if (not (get(object_, 'spec', 'jobTemplate', 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy') is not None)):
-        for part in items(get(pod_, 'metadata')):
-            if (get(part, 'metax-tech.com/sgpu-qos-policy') is not None):
+    if (not (get(object_.get('spec'), 'jobTemplate', 'metadata', 'annotations', 'metax-tech.com/sgpu-qos-policy') is not None)):
+        for part in items((pod_.get('metadata') if type(pod_) is dict else get(pod_, 'metadata'))):
+            if ((part.get('metax-tech.com/sgpu-qos-policy') if type(part) is dict else get(part, 'metax-tech.com/sgpu-qos-policy')) is not None):
                 break
         else:
-            for part in items(get(object_, 'metadata')):
-                if (get(part, 'metax-tech.com/sgpu-qos-policy') is not None):
+            for part in items(object_.get('metadata')):
+                if ((part.get('metax-tech.com/sgpu-qos-policy') if type(part) is dict else get(part, 'metax-tech.com/sgpu-qos-policy')) is not None):
                     break
             else:
                 for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
@@ -471,9 +471,9 @@ def KM021(s: Any, p: Any) -> bool:
 def KM022(s: Any, p: Any) -> bool:
     object_ = s.object
     for k in items(('metax-tech.com/sgpu-qos-policy', 'scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
-        if (get(object_, 'metadata', 'annotations', k) is not None):
-            if (not (get((get(object_, 'spec', 'jobTemplate', 'spec', 'template', 'metadata') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec', 'template', 'metadata')), 'annotations', k) is not None)):
-                for task in items(get(object_, 'spec', 'tasks')):
+        if (get(object_.get('metadata'), 'annotations', k) is not None):
+            if (not (get((get(object_.get('spec'), 'jobTemplate', 'spec', 'template', 'metadata') if (object_.get('kind') == 'CronJob') else get(object_.get('spec'), 'template', 'metadata')), 'annotations', k) is not None)):
+                for task in items(get(object_.get('spec'), 'tasks')):
                     if (get(task, 'template', 'metadata', 'annotations', k) is not None):
                         break
                 else:
@@ -484,7 +484,7 @@ def KM022(s: Any, p: Any) -> bool:
 def KM123(s: Any, p: Any) -> bool:
     object_ = s.object
     for k in items(('metax-tech.com/sgpu-qos-policy', 'scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
-        v1 = get(object_, 'spec', 'jobTemplate')
+        v1 = get(object_.get('spec'), 'jobTemplate')
         if (get(v1, 'metadata', 'annotations', k) is not None):
             if (not (get(v1, 'spec', 'template', 'metadata', 'annotations', k) is not None)):
                 return True
@@ -494,7 +494,7 @@ def KM123(s: Any, p: Any) -> bool:
 def KM124(s: Any, p: Any) -> bool:
     pod_ = s.pod
     for k in items(('metax-tech.com/sgpu-qos-policy', 'scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
-        v1 = get(pod_, 'metadata')
+        v1 = (pod_.get('metadata') if type(pod_) is dict else get(pod_, 'metadata'))
         if (get(v1, 'labels', k) is not None):
             if (not (get(v1, 'annotations', k) is not None)):
                 return True
@@ -517,7 +517,7 @@ def KM023(s: Any, p: Any) -> bool:
 def KM026(s: Any, p: Any) -> bool:
     self_ = s.value
     for k in items(('kubernetes.io/gpu', 'kubernetes.io/gpu-core', 'kubernetes.io/gpu-memory', 'kubernetes.io/gpu-memory-ratio', 'kubernetes.io/rdma', 'kubernetes.io/fpga')):
-        v1 = get(self_, 'resources')
+        v1 = (self_.get('resources') if type(self_) is dict else get(self_, 'resources'))
         v2 = get(v1, 'limits', k)
         if ((v2 if (v2 is not None) else get(v1, 'requests', k)) is not None):
             return True
@@ -527,12 +527,12 @@ def KM026(s: Any, p: Any) -> bool:
 def KM028(s: Any, p: Any) -> bool:
     object_ = s.object
     pod_ = s.pod
-    if (not (get(object_, 'metadata', 'uid') is not None)):
+    if (not (get(object_.get('metadata'), 'uid') is not None)):
         for k in items(('scheduling.koordinator.sh/device-allocated', 'metax-tech.com/gpu-devices-allocated', 'scheduling.koordinator.sh/bind-timestamp', 'scheduling.koordinator.sh/gpu-minors', 'hami.io/vgpu-node')):
-            v1 = get(pod_, 'metadata')
+            v1 = (pod_.get('metadata') if type(pod_) is dict else get(pod_, 'metadata'))
             v2 = get(v1, 'annotations', k)
             if ((v2 if (v2 is not None) else get(v1, 'labels', k)) is not None):
-                if (not ((k == 'scheduling.koordinator.sh/device-allocated') and ((type(v2) is str) and (not (trim(v2) == 'null')) and ((not (type(s.parsed(v2, 'json')) is dict)) or any(((listed is not None) and ((not (type(listed) is list)) or any(((not (type(one) is dict)) or ((get(one, 'minor') is not None) and (not is_type(get(one, 'minor'), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items(get(one, 'resources')))) for one in items(listed)))) for listed in items(s.parsed(v2, 'json'))))))):
+                if (not ((k == 'scheduling.koordinator.sh/device-allocated') and ((type(v2) is str) and (not (trim(v2) == 'null')) and ((not (type(s.parsed(v2, 'json')) is dict)) or any(((listed is not None) and ((not (type(listed) is list)) or any(((not (type(one) is dict)) or (((one.get('minor') if type(one) is dict else get(one, 'minor')) is not None) and (not is_type((one.get('minor') if type(one) is dict else get(one, 'minor')), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items((one.get('resources') if type(one) is dict else get(one, 'resources'))))) for one in items(listed)))) for listed in items(s.parsed(v2, 'json'))))))):
                     return True
     return False
 
@@ -543,7 +543,7 @@ def KM128(s: Any, p: Any) -> bool:
     if (type(v1) is str):
         if (not (trim(v1) == 'null')):
             v2 = s.parsed(v1, 'json')
-            if ((not (type(v2) is dict)) or any(((listed is not None) and ((not (type(listed) is list)) or any(((not (type(one) is dict)) or ((get(one, 'minor') is not None) and (not is_type(get(one, 'minor'), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items(get(one, 'resources')))) for one in items(listed)))) for listed in items(v2))):
+            if ((not (type(v2) is dict)) or any(((listed is not None) and ((not (type(listed) is list)) or any(((not (type(one) is dict)) or (((one.get('minor') if type(one) is dict else get(one, 'minor')) is not None) and (not is_type((one.get('minor') if type(one) is dict else get(one, 'minor')), 'number'))) or any(((q is not None) and (not (quantity(q) is not None))) for q in items((one.get('resources') if type(one) is dict else get(one, 'resources'))))) for one in items(listed)))) for listed in items(v2))):
                 return True
     return False
 
@@ -551,8 +551,8 @@ def KM128(s: Any, p: Any) -> bool:
 def KM032(s: Any, p: Any) -> bool:
     self_ = s.value
     for device in items(get(self_, 'spec', 'devices')):
-        for condition in items(get(device, 'conditions')):
-            v1 = get(condition, 'lastTransitionTime')
+        for condition in items((device.get('conditions') if type(device) is dict else get(device, 'conditions'))):
+            v1 = (condition.get('lastTransitionTime') if type(condition) is dict else get(condition, 'lastTransitionTime'))
             if (v1 is not None):
                 if (not matches(v1, '[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])')):
                     return True
@@ -561,39 +561,39 @@ def KM032(s: Any, p: Any) -> bool:
 
 def KM033(s: Any, p: Any) -> bool:
     object_ = s.object
-    for device in items(get(object_, 'spec', 'devices')):
-        for condition in items(get(device, 'conditions')):
+    for device in items(get(object_.get('spec'), 'devices')):
+        for condition in items((device.get('conditions') if type(device) is dict else get(device, 'conditions'))):
             if (type(condition) is dict):
-                if (not (get(condition, 'type') is not None)):
+                if (not ((condition.get('type') if type(condition) is dict else get(condition, 'type')) is not None)):
                     return True
-    for device in items(get(object_, 'spec', 'devices')):
-        for condition in items(get(device, 'conditions')):
+    for device in items(get(object_.get('spec'), 'devices')):
+        for condition in items((device.get('conditions') if type(device) is dict else get(device, 'conditions'))):
             if (type(condition) is dict):
-                if (not (get(condition, 'status') is not None)):
+                if (not ((condition.get('status') if type(condition) is dict else get(condition, 'status')) is not None)):
                     return True
-    for device in items(get(object_, 'spec', 'devices')):
-        for condition in items(get(device, 'conditions')):
+    for device in items(get(object_.get('spec'), 'devices')):
+        for condition in items((device.get('conditions') if type(device) is dict else get(device, 'conditions'))):
             if (type(condition) is dict):
-                if (not (get(condition, 'reason') is not None)):
+                if (not ((condition.get('reason') if type(condition) is dict else get(condition, 'reason')) is not None)):
                     return True
-    for device in items(get(object_, 'spec', 'devices')):
-        for condition in items(get(device, 'conditions')):
+    for device in items(get(object_.get('spec'), 'devices')):
+        for condition in items((device.get('conditions') if type(device) is dict else get(device, 'conditions'))):
             if (type(condition) is dict):
-                if (not (get(condition, 'message') is not None)):
+                if (not ((condition.get('message') if type(condition) is dict else get(condition, 'message')) is not None)):
                     return True
-    for device in items(get(object_, 'spec', 'devices')):
-        for condition in items(get(device, 'conditions')):
+    for device in items(get(object_.get('spec'), 'devices')):
+        for condition in items((device.get('conditions') if type(device) is dict else get(device, 'conditions'))):
             if (type(condition) is dict):
-                if (not (get(condition, 'lastTransitionTime') is not None)):
+                if (not ((condition.get('lastTransitionTime') if type(condition) is dict else get(condition, 'lastTransitionTime')) is not None)):
                     return True
     return False
 
 
 def KM133(s: Any, p: Any) -> bool:
     object_ = s.object
-    for device in items(get(object_, 'spec', 'devices')):
-        for condition in items(get(device, 'conditions')):
-            v1 = get(condition, 'status')
+    for device in items(get(object_.get('spec'), 'devices')):
+        for condition in items((device.get('conditions') if type(device) is dict else get(device, 'conditions'))):
+            v1 = (condition.get('status') if type(condition) is dict else get(condition, 'status'))
             if (v1 is not None):
                 if (not (v1 in ('True', 'False', 'Unknown'))):
                     return True
@@ -602,9 +602,9 @@ def KM133(s: Any, p: Any) -> bool:
 
 def KM134(s: Any, p: Any) -> bool:
     object_ = s.object
-    for device in items(get(object_, 'spec', 'devices')):
-        for condition in items(get(device, 'conditions')):
-            v1 = get(condition, 'reason')
+    for device in items(get(object_.get('spec'), 'devices')):
+        for condition in items((device.get('conditions') if type(device) is dict else get(device, 'conditions'))):
+            v1 = (condition.get('reason') if type(condition) is dict else get(condition, 'reason'))
             if (v1 is not None):
                 if (lt(1024, size(v1)) or (not matches(v1, '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?'))):
                     return True
@@ -621,22 +621,22 @@ def KM034(s: Any, p: Any) -> bool:
 
 def KM035(s: Any, p: Any) -> bool:
     object_ = s.object
-    for device in items(get(object_, 'spec', 'devices')):
+    for device in items(get(object_.get('spec'), 'devices')):
         if (type(device) is dict):
-            if (not (get(device, 'minor') is not None)):
+            if (not ((device.get('minor') if type(device) is dict else get(device, 'minor')) is not None)):
                 return True
     return False
 
 
 def KM135(s: Any, p: Any) -> bool:
     object_ = s.object
-    for device_key, device in pairs(get(object_, 'spec', 'devices')):
+    for device_key, device in pairs(get(object_.get('spec'), 'devices')):
         for k in items(('minor', 'id')):
             v1 = get(device, k)
             if (v1 is not None):
                 if (not (v1 == '')):
-                    for other_key, other in pairs(get(object_, 'spec', 'devices')):
-                        if (equal(get(other, 'type'), get(device, 'type')) and equal(get(other, k), v1) and lt(integer(other_key), integer(device_key))):
+                    for other_key, other in pairs(get(object_.get('spec'), 'devices')):
+                        if (equal((other.get('type') if type(other) is dict else get(other, 'type')), (device.get('type') if type(device) is dict else get(device, 'type'))) and equal(get(other, k), v1) and lt(integer(other_key), integer(device_key))):
                             return True
                             break
     return False
@@ -644,12 +644,12 @@ def KM135(s: Any, p: Any) -> bool:
 
 def KM036(s: Any, p: Any) -> bool:
     object_ = s.object
-    for device in items(get(object_, 'spec', 'devices')):
+    for device in items(get(object_.get('spec'), 'devices')):
         if (type(device) is dict):
-            v1 = get(device, 'health')
+            v1 = (device.get('health') if type(device) is dict else get(device, 'health'))
             if ((not (v1 is not None)) or (v1 is False)):
-                for c in items(get(device, 'conditions')):
-                    if ((get(c, 'type') == 'Healthy') and (get(c, 'status') == 'True')):
+                for c in items((device.get('conditions') if type(device) is dict else get(device, 'conditions'))):
+                    if (((c.get('type') if type(c) is dict else get(c, 'type')) == 'Healthy') and ((c.get('status') if type(c) is dict else get(c, 'status')) == 'True')):
                         return True
                         break
     return False
@@ -657,27 +657,27 @@ def KM036(s: Any, p: Any) -> bool:
 
 def KM037(s: Any, p: Any) -> bool:
     object_ = s.object
-    for device in items(get(object_, 'spec', 'devices')):
-        v1 = get(device, 'topology')
+    for device in items(get(object_.get('spec'), 'devices')):
+        v1 = (device.get('topology') if type(device) is dict else get(device, 'topology'))
         if (type(v1) is dict):
-            if (not (get(v1, 'socketID') is not None)):
+            if (not ((v1.get('socketID') if type(v1) is dict else get(v1, 'socketID')) is not None)):
                 return True
-    for device in items(get(object_, 'spec', 'devices')):
-        v2 = get(device, 'topology')
+    for device in items(get(object_.get('spec'), 'devices')):
+        v2 = (device.get('topology') if type(device) is dict else get(device, 'topology'))
         if (type(v2) is dict):
-            if (not (get(v2, 'nodeID') is not None)):
+            if (not ((v2.get('nodeID') if type(v2) is dict else get(v2, 'nodeID')) is not None)):
                 return True
-    for device in items(get(object_, 'spec', 'devices')):
-        v3 = get(device, 'topology')
+    for device in items(get(object_.get('spec'), 'devices')):
+        v3 = (device.get('topology') if type(device) is dict else get(device, 'topology'))
         if (type(v3) is dict):
-            if (not (get(v3, 'pcieID') is not None)):
+            if (not ((v3.get('pcieID') if type(v3) is dict else get(v3, 'pcieID')) is not None)):
                 return True
     return False
 
 
 def KM137(s: Any, p: Any) -> bool:
     object_ = s.object
-    for device in items(get(object_, 'spec', 'devices')):
+    for device in items(get(object_.get('spec'), 'devices')):
         for k in items(('busID', 'pcieID')):
             if is_type(get(device, 'topology', k), 'number'):
                 return True
@@ -686,11 +686,11 @@ def KM137(s: Any, p: Any) -> bool:
 
 def KM038(s: Any, p: Any) -> bool:
     object_ = s.object
-    for device in items(get(object_, 'spec', 'devices')):
-        if (get(device, 'type') == 'gpu'):
+    for device in items(get(object_.get('spec'), 'devices')):
+        if ((device.get('type') if type(device) is dict else get(device, 'type')) == 'gpu'):
             for k in items(('koordinator.sh/gpu-core', 'koordinator.sh/gpu-memory-ratio')):
                 v1 = get(device, 'resources', k)
-                if ((v1 is not None) or (get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor') == 'metax')):
+                if ((v1 is not None) or (get(object_.get('metadata'), 'labels', 'node.koordinator.sh/gpu-vendor') == 'metax')):
                     if (not equal(quantity(v1), 100000000000)):
                         return True
     return False
@@ -698,10 +698,10 @@ def KM038(s: Any, p: Any) -> bool:
 
 def KM138(s: Any, p: Any) -> bool:
     object_ = s.object
-    for device in items(get(object_, 'spec', 'devices')):
-        if (get(device, 'type') == 'gpu'):
+    for device in items(get(object_.get('spec'), 'devices')):
+        if ((device.get('type') if type(device) is dict else get(device, 'type')) == 'gpu'):
             v1 = get(device, 'resources', 'koordinator.sh/gpu-memory')
-            if ((v1 is not None) or (get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor') == 'metax')):
+            if ((v1 is not None) or (get(object_.get('metadata'), 'labels', 'node.koordinator.sh/gpu-vendor') == 'metax')):
                 if (not lt(0, quantity(v1))):
                     return True
     return False
@@ -709,14 +709,14 @@ def KM138(s: Any, p: Any) -> bool:
 
 def KM039(s: Any, p: Any) -> bool:
     object_ = s.object
-    if (get(object_, 'metadata', 'namespace') is not None):
+    if (get(object_.get('metadata'), 'namespace') is not None):
         return True
     return False
 
 
 def KM040(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor')
+    v1 = get(object_.get('metadata'), 'labels', 'node.koordinator.sh/gpu-vendor')
     if (not (v1 == 'metax')):
         if (lower(v1) == 'metax'):
             return True
@@ -725,16 +725,16 @@ def KM040(s: Any, p: Any) -> bool:
 
 def KM140(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'metadata', 'labels')
-    if (not (get(v1, 'node.koordinator.sh/gpu-vendor') is not None)):
-        if matches(lower(get(v1, 'node.koordinator.sh/gpu-model')), '(.*metax.*|c500.*)'):
+    v1 = get(object_.get('metadata'), 'labels')
+    if (not ((v1.get('node.koordinator.sh/gpu-vendor') if type(v1) is dict else get(v1, 'node.koordinator.sh/gpu-vendor')) is not None)):
+        if matches(lower((v1.get('node.koordinator.sh/gpu-model') if type(v1) is dict else get(v1, 'node.koordinator.sh/gpu-model'))), '(.*metax.*|c500.*)'):
             return True
     return False
 
 
 def KM041(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-partition-policy')
+    v1 = get(object_.get('metadata'), 'labels', 'node.koordinator.sh/gpu-partition-policy')
     if (v1 is not None):
         if (not (v1 in ('Honor', 'Prefer'))):
             return True
@@ -743,7 +743,7 @@ def KM041(s: Any, p: Any) -> bool:
 
 def KM141(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'metadata', 'annotations', 'scheduling.koordinator.sh/gpu-partitions')
+    v1 = get(object_.get('metadata'), 'annotations', 'scheduling.koordinator.sh/gpu-partitions')
     if (type(v1) is str):
         if (not (type(s.parsed(v1, 'json')) is dict)):
             return True
@@ -752,19 +752,19 @@ def KM141(s: Any, p: Any) -> bool:
 
 def KM042(s: Any, p: Any) -> bool:
     object_ = s.object
-    for amount_key, amount in pairs(get(object_, 'status', 'allocatable')):
+    for amount_key, amount in pairs(get(object_.get('status'), 'allocatable')):
         if matches(amount_key, '(koordinator\\.sh/gpu.*|metax-tech\\.com/.*)'):
-            if lt(quantity(get(object_, 'status', 'capacity', amount_key)), quantity(amount)):
+            if lt(quantity(get(object_.get('status'), 'capacity', amount_key)), quantity(amount)):
                 return True
     return False
 
 
 def KM142(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'status')
-    v2 = get(v1, 'capacity')
+    v1 = object_.get('status')
+    v2 = (v1.get('capacity') if type(v1) is dict else get(v1, 'capacity'))
     if (type(v2) is dict):
-        for amount_key, amount in pairs(get(v1, 'allocatable')):
+        for amount_key, amount in pairs((v1.get('allocatable') if type(v1) is dict else get(v1, 'allocatable'))):
             if (not (get(v2, amount_key) is not None)):
                 if matches(amount_key, '(koordinator\\.sh/gpu.*|metax-tech\\.com/.*)'):
                     return True
@@ -773,10 +773,10 @@ def KM142(s: Any, p: Any) -> bool:
 
 def KM143(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'status')
-    v2 = get(v1, 'allocatable')
+    v1 = object_.get('status')
+    v2 = (v1.get('allocatable') if type(v1) is dict else get(v1, 'allocatable'))
     if (type(v2) is dict):
-        for amount_key, amount in pairs(get(v1, 'capacity')):
+        for amount_key, amount in pairs((v1.get('capacity') if type(v1) is dict else get(v1, 'capacity'))):
             if (not (get(v2, amount_key) is not None)):
                 if matches(amount_key, '(koordinator\\.sh/gpu.*|metax-tech\\.com/.*)'):
                     if lt(0, quantity(amount)):
@@ -787,20 +787,20 @@ def KM143(s: Any, p: Any) -> bool:
 def KM043(s: Any, p: Any) -> bool:
     object_ = s.object
     for k in items(('koordinator.sh/gpu-core', 'koordinator.sh/gpu.shared', 'koordinator.sh/gpu-memory-ratio')):
-        v1 = get(object_, 'status', 'capacity')
+        v1 = get(object_.get('status'), 'capacity')
         v2 = whole(quantity(get(v1, k)))
-        if (lt(0, mod(v2, 100)) or ((v2 is not None) and equal(mod(whole(quantity(get(v1, 'koordinator.sh/gpu-core'))), 100), 0) and (not equal(v2, whole(quantity(get(v1, 'koordinator.sh/gpu-core'))))))):
+        if (lt(0, mod(v2, 100)) or ((v2 is not None) and equal(mod(whole(quantity((v1.get('koordinator.sh/gpu-core') if type(v1) is dict else get(v1, 'koordinator.sh/gpu-core')))), 100), 0) and (not equal(v2, whole(quantity((v1.get('koordinator.sh/gpu-core') if type(v1) is dict else get(v1, 'koordinator.sh/gpu-core')))))))):
             return True
     return False
 
 
 def KM144(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = whole(quantity(get(object_, 'status', 'capacity', 'koordinator.sh/gpu-core')))
+    v1 = whole(quantity(get(object_.get('status'), 'capacity', 'koordinator.sh/gpu-core')))
     if equal(mod(v1, 100), 0):
-        v2 = s.find('Device', get(object_, 'metadata', 'name'), None)
+        v2 = s.find('Device', get(object_.get('metadata'), 'name'), None)
         if (type(v2) is dict):
-            if (not equal(v1, mul(100, size([d for d in items(get(v2, 'spec', 'devices')) if ((get(d, 'type') == 'gpu') and (get(d, 'health') is True))])))):
+            if (not equal(v1, mul(100, size([d for d in items(get(v2, 'spec', 'devices')) if (((d.get('type') if type(d) is dict else get(d, 'type')) == 'gpu') and ((d.get('health') if type(d) is dict else get(d, 'health')) is True))])))):
                 return True
     return False
 
@@ -808,23 +808,23 @@ def KM144(s: Any, p: Any) -> bool:
 def KM044(s: Any, p: Any) -> bool:
     object_ = s.object
     for parent in items(('capacity', 'allocatable')):
-        if ((parent == 'capacity') or (not (get(object_, 'status', 'capacity', 'metax-tech.com/sgpu') is not None))):
-            v1 = get(object_, 'status', parent)
-            v2 = whole(quantity(get(v1, 'koordinator.sh/gpu-core')))
-            v3 = (v2 if (v2 is not None) else (whole(quantity(get(v1, 'koordinator.sh/gpu.shared'))) if (whole(quantity(get(v1, 'koordinator.sh/gpu.shared'))) is not None) else whole(quantity(get(v1, 'koordinator.sh/gpu-memory-ratio')))))
+        if ((parent == 'capacity') or (not (get(object_.get('status'), 'capacity', 'metax-tech.com/sgpu') is not None))):
+            v1 = get(object_.get('status'), parent)
+            v2 = whole(quantity((v1.get('koordinator.sh/gpu-core') if type(v1) is dict else get(v1, 'koordinator.sh/gpu-core'))))
+            v3 = (v2 if (v2 is not None) else (whole(quantity((v1.get('koordinator.sh/gpu.shared') if type(v1) is dict else get(v1, 'koordinator.sh/gpu.shared')))) if (whole(quantity((v1.get('koordinator.sh/gpu.shared') if type(v1) is dict else get(v1, 'koordinator.sh/gpu.shared')))) is not None) else whole(quantity((v1.get('koordinator.sh/gpu-memory-ratio') if type(v1) is dict else get(v1, 'koordinator.sh/gpu-memory-ratio'))))))
             if le(100, v3):
-                if lt(mul(div(v3, 100), 16), whole(quantity(get(v1, 'metax-tech.com/sgpu')))):
+                if lt(mul(div(v3, 100), 16), whole(quantity((v1.get('metax-tech.com/sgpu') if type(v1) is dict else get(v1, 'metax-tech.com/sgpu'))))):
                     return True
     return False
 
 
 def KM045(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'status')
-    v2 = get(v1, 'capacity')
-    if ((get(v2, 'metax-tech.com/sgpu') is not None) or (get(v1, 'allocatable', 'metax-tech.com/sgpu') is not None) or (get(object_, 'metadata', 'labels', 'node.koordinator.sh/gpu-vendor') == 'metax')):
+    v1 = object_.get('status')
+    v2 = (v1.get('capacity') if type(v1) is dict else get(v1, 'capacity'))
+    if (((v2.get('metax-tech.com/sgpu') if type(v2) is dict else get(v2, 'metax-tech.com/sgpu')) is not None) or (get(v1, 'allocatable', 'metax-tech.com/sgpu') is not None) or (get(object_.get('metadata'), 'labels', 'node.koordinator.sh/gpu-vendor') == 'metax')):
         for parent in items(('capacity', 'allocatable')):
-            if ((parent == 'capacity') or (not (get(v2, 'koordinator.sh/gpu') is not None))):
+            if ((parent == 'capacity') or (not ((v2.get('koordinator.sh/gpu') if type(v2) is dict else get(v2, 'koordinator.sh/gpu')) is not None))):
                 if lt(0, quantity(get(v1, parent, 'koordinator.sh/gpu'))):
                     return True
     return False
@@ -832,24 +832,24 @@ def KM045(s: Any, p: Any) -> bool:
 
 def KM047(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'data')
+    v1 = object_.get('data')
     if (type(v1) is dict):
-        if (not (get(v1, 'version') is not None)):
+        if (not ((v1.get('version') if type(v1) is dict else get(v1, 'version')) is not None)):
             return True
-    v2 = get(object_, 'data')
+    v2 = object_.get('data')
     if (type(v2) is dict):
-        if (not (get(v2, 'cluster-config') is not None)):
+        if (not ((v2.get('cluster-config') if type(v2) is dict else get(v2, 'cluster-config')) is not None)):
             return True
-    v3 = get(object_, 'data')
+    v3 = object_.get('data')
     if (type(v3) is dict):
-        if (not (get(v3, 'nodes-config') is not None)):
+        if (not ((v3.get('nodes-config') if type(v3) is dict else get(v3, 'nodes-config')) is not None)):
             return True
     return False
 
 
 def KM147(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'data', 'version')
+    v1 = get(object_.get('data'), 'version')
     if (type(v1) is str):
         if (not (trim(v1) == 'v1')):
             return True
@@ -859,7 +859,7 @@ def KM147(s: Any, p: Any) -> bool:
 def KM049(s: Any, p: Any) -> bool:
     object_ = s.object
     for k in items(('cluster-config', 'nodes-config')):
-        v1 = get(object_, 'data', k)
+        v1 = get(object_.get('data'), k)
         if (type(v1) is str):
             if (not ((type(s.parsed(v1, 'yaml')) is dict) if (k == 'cluster-config') else ((trim(v1) in ('', '[]', 'null')) or (type(s.parsed(v1, 'yaml')) is list)))):
                 return True
@@ -868,8 +868,8 @@ def KM049(s: Any, p: Any) -> bool:
 
 def KM149(s: Any, p: Any) -> bool:
     object_ = s.object
-    for entry in [*items(s.parsed(get(object_, 'data', 'nodes-config'), 'yaml')), *[s.parsed(get(object_, 'data', 'cluster-config'), 'yaml') for c in items((0,))]]:
-        v1 = get(entry, 'mode')
+    for entry in [*items(s.parsed(get(object_.get('data'), 'nodes-config'), 'yaml')), *[s.parsed(get(object_.get('data'), 'cluster-config'), 'yaml') for c in items((0,))]]:
+        v1 = (entry.get('mode') if type(entry) is dict else get(entry, 'mode'))
         if (v1 is not None):
             if (not (v1 in ('native', 'sgpu', 'shared', 'vgpu'))):
                 return True
@@ -878,39 +878,42 @@ def KM149(s: Any, p: Any) -> bool:
 
 def KM150(s: Any, p: Any) -> bool:
     object_ = s.object
-    for entry in items(s.parsed(get(object_, 'data', 'nodes-config'), 'yaml')):
-        if (not (get(entry, 'nodeName') is not None)):
+    for entry in items(s.parsed(get(object_.get('data'), 'nodes-config'), 'yaml')):
+        if (not ((entry.get('nodeName') if type(entry) is dict else get(entry, 'nodeName')) is not None)):
             return True
-    for entry in items(s.parsed(get(object_, 'data', 'nodes-config'), 'yaml')):
-        if (not (get(entry, 'mode') is not None)):
+    for entry in items(s.parsed(get(object_.get('data'), 'nodes-config'), 'yaml')):
+        if (not ((entry.get('mode') if type(entry) is dict else get(entry, 'mode')) is not None)):
             return True
+    return False
+
+
+def KM151(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for entry_key, entry in pairs(s.parsed(get(object_.get('data'), 'nodes-config'), 'yaml')):
+        v1 = (entry.get('nodeName') if type(entry) is dict else get(entry, 'nodeName'))
+        if (v1 is not None):
+            for other_key, other in pairs(s.parsed(get(object_.get('data'), 'nodes-config'), 'yaml')):
+                if (equal((other.get('nodeName') if type(other) is dict else get(other, 'nodeName')), v1) and lt(integer(other_key), integer(entry_key))):
+                    return True
+                    break
     return False
 
 
 def KM050(s: Any, p: Any) -> bool:
     spec = s.spec
     for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
-        for config in items(s.find_all('ConfigMap', 'metax-device-config')):
-            v1 = get(config, 'data')
-            v2 = s.parsed(get(v1, 'cluster-config'), 'yaml')
-            if (not (get(v2, 'mode') == 'sgpu')):
-                v3 = s.parsed(get(v1, 'nodes-config'), 'yaml')
-                for entry in items(v3):
-                    if (get(entry, 'mode') == 'sgpu'):
-                        break
-                else:
-                    if ((type(v2) is dict) or (type(v3) is list)):
-                        return True
+        if s.once_for_all('KM050.1', ('ConfigMap',), lambda: any(((is_type(s.parsed(get(config, 'data', 'cluster-config'), 'yaml'), 'map') or is_type(s.parsed(get(config, 'data', 'nodes-config'), 'yaml'), 'list')) and (not equal(get(s.parsed(get(config, 'data', 'cluster-config'), 'yaml'), 'mode'), 'sgpu')) and (not any(equal(get(entry, 'mode'), 'sgpu') for entry in items(s.parsed(get(config, 'data', 'nodes-config'), 'yaml'))))) for config in items(s.find_all('ConfigMap', 'metax-device-config')))):
+            return True
     return False
 
 
 def KM051(s: Any, p: Any) -> bool:
     for deployment in items(s.find_all('Deployment', 'koord-scheduler')):
         for box in items(get(deployment, 'spec', 'template', 'spec', 'containers')):
-            v1 = get(box, 'args')
+            v1 = (box.get('args') if type(box) is dict else get(box, 'args'))
             if (v1 is not None):
-                if matches(get(box, 'image'), '.*koord-scheduler.*'):
-                    v2 = [*items(get(box, 'command')), *items(v1)]
+                if matches((box.get('image') if type(box) is dict else get(box, 'image')), '.*koord-scheduler.*'):
+                    v2 = [*items((box.get('command') if type(box) is dict else get(box, 'command'))), *items(v1)]
                     for word in v2:
                         if (contains(word, '{{') or contains(word, '$(')):
                             break
@@ -926,8 +929,8 @@ def KM051(s: Any, p: Any) -> bool:
 
 def KM152(s: Any, p: Any) -> bool:
     for release in items(s.find_all('HelmRelease', 'koordinator')):
-        v1 = get(release, 'spec')
-        if (not (get(v1, 'valuesFrom') is not None)):
+        v1 = (release.get('spec') if type(release) is dict else get(release, 'spec'))
+        if (not ((v1.get('valuesFrom') if type(v1) is dict else get(v1, 'valuesFrom')) is not None)):
             if (get(v1, 'chart', 'spec', 'chart') == 'koordinator'):
                 if (not matches(get(v1, 'values', 'scheduler', 'featureGates'), '(.*,)? *DevicePluginAdaption=true *(,.*)?')):
                     if s.once(_sgpu_pod_6f575d):
@@ -937,8 +940,8 @@ def KM152(s: Any, p: Any) -> bool:
 
 def KM052(s: Any, p: Any) -> bool:
     for release in items(s.find_all('HelmRelease', 'koordinator')):
-        v1 = get(release, 'spec')
-        if (not (get(v1, 'valuesFrom') is not None)):
+        v1 = (release.get('spec') if type(release) is dict else get(release, 'spec'))
+        if (not ((v1.get('valuesFrom') if type(v1) is dict else get(v1, 'valuesFrom')) is not None)):
             if (get(v1, 'chart', 'spec', 'chart') == 'koordinator'):
                 v2 = get(v1, 'values', 'featureGates')
                 if (not contains(v2, 'DevicePluginAdaption')):
@@ -951,7 +954,7 @@ def KM052(s: Any, p: Any) -> bool:
 def KM053(s: Any, p: Any) -> bool:
     for deployment in items(s.find_all('Deployment', 'koord-scheduler')):
         for box in items(get(deployment, 'spec', 'template', 'spec', 'containers')):
-            if matches(get(box, 'image'), '(.*/)?koord-scheduler:v?(0|1\\.[0-7])(\\.[0-9]+)?([-+].*)?(@.*)?'):
+            if matches((box.get('image') if type(box) is dict else get(box, 'image')), '(.*/)?koord-scheduler:v?(0|1\\.[0-7])(\\.[0-9]+)?([-+].*)?(@.*)?'):
                 if s.once(_sgpu_pod_6f575d):
                     return True
     return False
@@ -960,8 +963,8 @@ def KM053(s: Any, p: Any) -> bool:
 def KM153(s: Any, p: Any) -> bool:
     for release in items(s.find_all('HelmRelease', 'koordinator')):
         v1 = get(release, 'spec', 'chart', 'spec')
-        if (get(v1, 'chart') == 'koordinator'):
-            v2 = version(get(v1, 'version'))
+        if ((v1.get('chart') if type(v1) is dict else get(v1, 'chart')) == 'koordinator'):
+            v2 = version((v1.get('version') if type(v1) is dict else get(v1, 'version')))
             if (v2 is not None):
                 if lt(v2, version('1.8.0')):
                     if s.once(_sgpu_pod_6f575d):
@@ -981,9 +984,9 @@ def KM025(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
     template_ = s.template
-    if (not (get(object_, 'kind') == 'Reservation')):
+    if (not (object_.get('kind') == 'Reservation')):
         v1 = spec.get('schedulerName')
-        v2 = (v1 if (v1 is not None) else get(template_, 'scheduler'))
+        v2 = (v1 if (v1 is not None) else template_.get('scheduler'))
         if (not (v2 == 'hami-scheduler')):
             if (not contains(v2, 'koord')):
                 if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
@@ -1004,7 +1007,7 @@ def KM029(s: Any, p: Any) -> bool:
             if (not (trim(v1) == 'null')):
                 if s.once(_asks_devices_a0f651):
                     v2 = s.parsed(v1, 'json')
-                    if ((not (type(v2) is dict)) or ((k == 'scheduling.koordinator.sh/device-allocate-hint') and any(((not (type(hint) is dict)) or ((get(hint, 'selector') is not None) and ((not (type(get(hint, 'selector')) is dict)) or any(((not (get(e, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal((get(e, 'operator') in ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or ((get(hint, 'vfSelector') is not None) and ((not (type(get(hint, 'vfSelector')) is dict)) or any(((not (get(e, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal((get(e, 'operator') in ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for hint in items(v2)))):
+                    if ((not (type(v2) is dict)) or ((k == 'scheduling.koordinator.sh/device-allocate-hint') and any(((not (type(hint) is dict)) or (((hint.get('selector') if type(hint) is dict else get(hint, 'selector')) is not None) and ((not (type((hint.get('selector') if type(hint) is dict else get(hint, 'selector'))) is dict)) or any(((not ((e.get('operator') if type(e) is dict else get(e, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(((e.get('operator') if type(e) is dict else get(e, 'operator')) in ('In', 'NotIn')), lt(0, size((e.get('values') if type(e) is dict else get(e, 'values'))))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or (((hint.get('vfSelector') if type(hint) is dict else get(hint, 'vfSelector')) is not None) and ((not (type((hint.get('vfSelector') if type(hint) is dict else get(hint, 'vfSelector'))) is dict)) or any(((not ((e.get('operator') if type(e) is dict else get(e, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(((e.get('operator') if type(e) is dict else get(e, 'operator')) in ('In', 'NotIn')), lt(0, size((e.get('values') if type(e) is dict else get(e, 'values'))))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for hint in items(v2)))):
                         return True
     return False
 
@@ -1017,7 +1020,7 @@ def KM129(s: Any, p: Any) -> bool:
             if (not (trim(v1) == 'null')):
                 if (not s.once(_asks_devices_a0f651)):
                     v2 = s.parsed(v1, 'json')
-                    if ((not (type(v2) is dict)) or ((k == 'scheduling.koordinator.sh/device-allocate-hint') and any(((not (type(hint) is dict)) or ((get(hint, 'selector') is not None) and ((not (type(get(hint, 'selector')) is dict)) or any(((not (get(e, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal((get(e, 'operator') in ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or ((get(hint, 'vfSelector') is not None) and ((not (type(get(hint, 'vfSelector')) is dict)) or any(((not (get(e, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal((get(e, 'operator') in ('In', 'NotIn')), lt(0, size(get(e, 'values')))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for hint in items(v2)))):
+                    if ((not (type(v2) is dict)) or ((k == 'scheduling.koordinator.sh/device-allocate-hint') and any(((not (type(hint) is dict)) or (((hint.get('selector') if type(hint) is dict else get(hint, 'selector')) is not None) and ((not (type((hint.get('selector') if type(hint) is dict else get(hint, 'selector'))) is dict)) or any(((not ((e.get('operator') if type(e) is dict else get(e, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(((e.get('operator') if type(e) is dict else get(e, 'operator')) in ('In', 'NotIn')), lt(0, size((e.get('values') if type(e) is dict else get(e, 'values'))))))) for e in items(get(hint, 'selector', 'matchExpressions'))))) or (((hint.get('vfSelector') if type(hint) is dict else get(hint, 'vfSelector')) is not None) and ((not (type((hint.get('vfSelector') if type(hint) is dict else get(hint, 'vfSelector'))) is dict)) or any(((not ((e.get('operator') if type(e) is dict else get(e, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist'))) or (not equal(((e.get('operator') if type(e) is dict else get(e, 'operator')) in ('In', 'NotIn')), lt(0, size((e.get('values') if type(e) is dict else get(e, 'values'))))))) for e in items(get(hint, 'vfSelector', 'matchExpressions')))))) for hint in items(v2)))):
                         return True
     return False
 
@@ -1025,7 +1028,7 @@ def KM129(s: Any, p: Any) -> bool:
 def KM030(s: Any, p: Any) -> bool:
     annotations = s.annotations
     for hint in items(s.parsed(annotations.get('scheduling.koordinator.sh/device-allocate-hint'), 'json')):
-        v1 = get(hint, 'allocateStrategy')
+        v1 = (hint.get('allocateStrategy') if type(hint) is dict else get(hint, 'allocateStrategy'))
         if (v1 is not None):
             if (not (v1 in ('ApplyForAll', 'RequestsAsCount', ''))):
                 return True
@@ -1035,7 +1038,7 @@ def KM030(s: Any, p: Any) -> bool:
 def KM130(s: Any, p: Any) -> bool:
     annotations = s.annotations
     for hint in items(s.parsed(annotations.get('scheduling.koordinator.sh/device-allocate-hint'), 'json')):
-        v1 = get(hint, 'requiredTopologyScope')
+        v1 = (hint.get('requiredTopologyScope') if type(hint) is dict else get(hint, 'requiredTopologyScope'))
         if (v1 is not None):
             if (not (v1 in ('Device', 'PCIe', 'NUMANode', 'Node', ''))):
                 return True
@@ -1045,7 +1048,7 @@ def KM130(s: Any, p: Any) -> bool:
 def KM131(s: Any, p: Any) -> bool:
     annotations = s.annotations
     for hint in items(s.parsed(annotations.get('scheduling.koordinator.sh/device-allocate-hint'), 'json')):
-        v1 = get(hint, 'exclusivePolicy')
+        v1 = (hint.get('exclusivePolicy') if type(hint) is dict else get(hint, 'exclusivePolicy'))
         if (v1 is not None):
             if (not (v1 in ('DeviceLevel', 'PCIeLevel', ''))):
                 return True
@@ -1086,7 +1089,7 @@ def KM031(s: Any, p: Any) -> bool:
 def KM056(s: Any, p: Any) -> bool:
     self_ = s.value
     for k in items(('metax-tech.com/vcore', 'metax-tech.com/vmemory')):
-        v1 = get(self_, 'resources')
+        v1 = (self_.get('resources') if type(self_) is dict else get(self_, 'resources'))
         v2 = get(v1, 'limits', k)
         if ((v2 if (v2 is not None) else get(v1, 'requests', k)) is not None):
             if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
@@ -1096,7 +1099,7 @@ def KM056(s: Any, p: Any) -> bool:
 
 def KM059(s: Any, p: Any) -> bool:
     object_ = s.object
-    for amount_key, amount in pairs(get(object_, 'spec', 'hard')):
+    for amount_key, amount in pairs(get(object_.get('spec'), 'hard')):
         if matches(amount_key, '(limits\\.)?(koordinator\\.sh|metax-tech\\.com)/.*'):
             return True
     return False
@@ -1104,18 +1107,18 @@ def KM059(s: Any, p: Any) -> bool:
 
 def KM060(s: Any, p: Any) -> bool:
     object_ = s.object
-    for amount_key, amount in pairs(get(object_, 'spec', 'min')):
-        if lt(quantity(get(object_, 'spec', 'max', amount_key)), quantity(amount)):
+    for amount_key, amount in pairs(get(object_.get('spec'), 'min')):
+        if lt(quantity(get(object_.get('spec'), 'max', amount_key)), quantity(amount)):
             return True
     return False
 
 
 def KM160(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec')
-    v2 = get(v1, 'max')
+    v1 = object_.get('spec')
+    v2 = (v1.get('max') if type(v1) is dict else get(v1, 'max'))
     if (type(v2) is dict):
-        for amount_key, amount in pairs(get(v1, 'min')):
+        for amount_key, amount in pairs((v1.get('min') if type(v1) is dict else get(v1, 'min'))):
             if (not (get(v2, amount_key) is not None)):
                 return True
     return False
@@ -1135,12 +1138,12 @@ def KM027(s: Any, p: Any) -> bool:
     v1 = spec.get('initContainers')
     if lt(0, size(v1)):
         for who in items(v1):
-            v2 = get(who, 'resources')
-            v3 = get(v2, 'limits')
-            v4 = get(v3, 'koordinator.sh/gpu.shared')
+            v2 = (who.get('resources') if type(who) is dict else get(who, 'resources'))
+            v3 = (v2.get('limits') if type(v2) is dict else get(v2, 'limits'))
+            v4 = (v3.get('koordinator.sh/gpu.shared') if type(v3) is dict else get(v3, 'koordinator.sh/gpu.shared'))
             if (not ((v4 if (v4 is not None) else get(v2, 'requests', 'koordinator.sh/gpu.shared')) is not None)):
-                v5 = get(v3, 'koordinator.sh/gpu')
-                if (((v5 if (v5 is not None) else get(v2, 'requests', 'koordinator.sh/gpu')) is not None) or ((get(v3, 'koordinator.sh/gpu-core') if (get(v3, 'koordinator.sh/gpu-core') is not None) else get(v2, 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(v3, 'koordinator.sh/gpu-memory-ratio') if (get(v3, 'koordinator.sh/gpu-memory-ratio') is not None) else get(v2, 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(v3, 'koordinator.sh/gpu-memory') if (get(v3, 'koordinator.sh/gpu-memory') is not None) else get(v2, 'requests', 'koordinator.sh/gpu-memory')) is not None)):
+                v5 = (v3.get('koordinator.sh/gpu') if type(v3) is dict else get(v3, 'koordinator.sh/gpu'))
+                if (((v5 if (v5 is not None) else get(v2, 'requests', 'koordinator.sh/gpu')) is not None) or (((v3.get('koordinator.sh/gpu-core') if type(v3) is dict else get(v3, 'koordinator.sh/gpu-core')) if ((v3.get('koordinator.sh/gpu-core') if type(v3) is dict else get(v3, 'koordinator.sh/gpu-core')) is not None) else get(v2, 'requests', 'koordinator.sh/gpu-core')) is not None) or (((v3.get('koordinator.sh/gpu-memory-ratio') if type(v3) is dict else get(v3, 'koordinator.sh/gpu-memory-ratio')) if ((v3.get('koordinator.sh/gpu-memory-ratio') if type(v3) is dict else get(v3, 'koordinator.sh/gpu-memory-ratio')) is not None) else get(v2, 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or (((v3.get('koordinator.sh/gpu-memory') if type(v3) is dict else get(v3, 'koordinator.sh/gpu-memory')) if ((v3.get('koordinator.sh/gpu-memory') if type(v3) is dict else get(v3, 'koordinator.sh/gpu-memory')) is not None) else get(v2, 'requests', 'koordinator.sh/gpu-memory')) is not None)):
                     if s.once(_accepted_1b9a7f):
                         return True
     return False
@@ -1166,6 +1169,436 @@ def KM162(s: Any, p: Any) -> bool:
 
 
 def KM163(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-core')))):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):
+            for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (((get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') if (get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vcore') is not None) else get(c, 'resources', 'requests', 'cambricon.com/mlu.smlu.vcore')) is not None) or ((get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') if (get(c, 'resources', 'limits', 'cambricon.com/mlu.smlu.vmemory') is not None) else get(c, 'resources', 'requests', 'cambricon.com/mlu.smlu.vmemory')) is not None))]][:1]:
+                if (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                    return True
+    return False
+
+
+def KM006_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('koordinator.sh/gpu-memory')
+    v2 = quantity((v1 if (v1 is not None) else requests.get('koordinator.sh/gpu-memory')))
+    if lt(0, v2):
+        if (lt(v2, 1048576000000000) or (lt(1000000000, quantity((limits.get('koordinator.sh/gpu.shared') if (limits.get('koordinator.sh/gpu.shared') is not None) else requests.get('koordinator.sh/gpu.shared')))) and lt(div(whole(v2), whole(quantity((limits.get('koordinator.sh/gpu.shared') if (limits.get('koordinator.sh/gpu.shared') is not None) else requests.get('koordinator.sh/gpu.shared'))))), 1048576))):
+            return True
+    return False
+
+
+def KM007_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))):
+        if lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))):
+            for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))]][:1]:
+                for other in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))]][:1]:
+                    if s.once(_plain_4b2017):
+                        if (not s.once(_accepted_1b9a7f)):
+                            if (not s.once(_hooked_old_1b45bb)):
+                                if (not s.once(_hooked_64ef45)):
+                                    return True
+    return False
+
+
+def KM008_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory')))):
+            if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                    if s.once(_plain_4b2017):
+                        if (not s.once(_accepted_1b9a7f)):
+                            if (not s.once(_hooked_old_1b45bb)):
+                                if (not s.once(_hooked_64ef45)):
+                                    return True
+    return False
+
+
+def KM009_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if lt(0, whole(s.pod_sum('koordinator.sh/gpu-core'))):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared')))):
+            if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory')))):
+                if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                    for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-core'))))]][:1]:
+                        if s.once(_plain_4b2017):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if (not s.once(_hooked_old_1b45bb)):
+                                    if (not s.once(_hooked_64ef45)):
+                                        return True
+    return False
+
+
+def KM010_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-core')))):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):
+            for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                if s.once(_sgpu_pod_6f575d):
+                    if (lt(0, whole(s.pod_sum('koordinator.sh/gpu.shared'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                        return True
+    return False
+
+
+def KM011_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    v1 = whole(s.pod_sum('koordinator.sh/gpu.shared'))
+    if lt(0, v1):
+        v2 = whole(s.pod_sum('koordinator.sh/gpu-core'))
+        if lt(0, v2):
+            for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-core'))))]][:1]:
+                for other in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                    if s.once(_plain_4b2017):
+                        if (not equal(lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))), lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))))):
+                            if (not (lt(1, v1) and s.once(_sgpu_pod_6f575d))):
+                                if (lt(0, mod(v2, v1)) or lt(100, div(v2, v1)) or lt(mul(100, v1), v2)):
+                                    if (not s.once(_accepted_1b9a7f)):
+                                        if (not s.once(_hooked_old_1b45bb)):
+                                            if (not s.once(_hooked_64ef45)):
+                                                return True
+    return False
+
+
+def KM012_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    v1 = whole(s.pod_sum('koordinator.sh/gpu.shared'))
+    if lt(0, v1):
+        v2 = whole(s.pod_sum('koordinator.sh/gpu-memory-ratio'))
+        if lt(0, v2):
+            if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory')))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))]][:1]:
+                    for other in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+                        if s.once(_plain_4b2017):
+                            if (not (lt(1, v1) and s.once(_sgpu_pod_6f575d))):
+                                if (lt(0, mod(v2, v1)) or lt(mul(100, v1), v2)):
+                                    if (not s.once(_accepted_1b9a7f)):
+                                        if (not s.once(_hooked_old_1b45bb)):
+                                            if (not s.once(_hooked_64ef45)):
+                                                return True
+    return False
+
+
+def KM014_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    for k in items(('nvidia.com/gpu', 'amd.com/gpu', 'dcu.com/gpu')):
+        for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', k) if (get(each, 'resources', 'limits', k) is not None) else get(each, 'resources', 'requests', k))))]][:1]:
+            for other in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (((k == 'dcu.com/gpu') and lt(0, quantity((get(c, 'resources', 'limits', 'amd.com/gpu') if (get(c, 'resources', 'limits', 'amd.com/gpu') is not None) else get(c, 'resources', 'requests', 'amd.com/gpu'))))) or ((not (k == 'nvidia.com/gpu')) and lt(0, quantity((get(c, 'resources', 'limits', 'nvidia.com/gpu') if (get(c, 'resources', 'limits', 'nvidia.com/gpu') is not None) else get(c, 'resources', 'requests', 'nvidia.com/gpu'))))) or (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp'))))) or (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio'))))))]][:1]:
+                v1 = spec.get('schedulerName')
+                if (((v1 if (v1 is not None) else template_.get('scheduler')) == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
+                    return True
+    return False
+
+
+def KM015_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu'))))]][:1]:
+                    if s.once(_wrapped_8f4f47):
+                        if (not s.once(_accepted_1b9a7f)):
+                            if (s.once(_hooked_old_1b45bb) or s.once(_hooked_64ef45)):
+                                return True
+    return False
+
+
+def KM105_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu'))))]][:1]:
+                    for other in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None) or (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp'))))))]][:1]:
+                        if s.once(_wrapped_8f4f47):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if (not s.once(_hooked_old_1b45bb)):
+                                    if (not s.once(_hooked_64ef45)):
+                                        return True
+    return False
+
+
+def KM104_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for k in items(('koordinator.sh/rdma', 'koordinator.sh/fpga')):
+        v1 = whole(s.pod_sum(k))
+        if lt(100, v1):
+            if lt(0, mod(v1, 100)):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', k) if (get(each, 'resources', 'limits', k) is not None) else get(each, 'resources', 'requests', k))))]][:1]:
+                    return True
+    return False
+
+
+def KM106_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[c for c in items(spec.get('containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None))) and (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)))]][:1]:
+                    if s.once(_hooks_f1ad4d):
+                        if (not s.once(_wrapped_8f4f47)):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if s.once(_hooked_old_1b45bb):
+                                    return True
+    return False
+
+
+def KM055_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[c for c in items(spec.get('containers')) if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) and (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)))]][:1]:
+                    if s.once(_hooks_f1ad4d):
+                        if (not s.once(_wrapped_8f4f47)):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if (not s.once(_hooked_old_1b45bb)):
+                                    if s.once(_hooked_64ef45):
+                                        return True
+    return False
+
+
+def KM155_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[c for c in items(spec.get('containers')) if (((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) and (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)))]][:1]:
+                    if s.once(_hooks_f1ad4d):
+                        if (not s.once(_wrapped_8f4f47)):
+                            if (not s.once(_accepted_1b9a7f)):
+                                if (not s.once(_hooked_old_1b45bb)):
+                                    if s.once(_hooked_64ef45):
+                                        return True
+    return False
+
+
+def KM107_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for who in [*[c for c in items(spec.get('containers')) if ((((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or (not ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None))) and (((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or ((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')) is not None)))]][:1]:
+        if s.once(_hooks_f1ad4d):
+            if s.once(_accepted_1b9a7f):
+                if (not s.once(_hooked_old_1b45bb)):
+                    if (not s.once(_hooked_64ef45)):
+                        return True
+    return False
+
+
+def KM061_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+        if (not lt(0, s.pod_sum('amd.com/gpu'))):
+            if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-core') if (get(c, 'resources', 'limits', 'huawei.com/npu-core') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-cpu') if (get(c, 'resources', 'limits', 'huawei.com/npu-cpu') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-cpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') if (get(c, 'resources', 'limits', 'huawei.com/npu-dvpp') is not None) else get(c, 'resources', 'requests', 'huawei.com/npu-dvpp')))))]][:1]:
+                    if (not s.once(_wrapped_8f4f47)):
+                        if (lt(0, s.pod_sum('huawei.com/npu-core')) or lt(0, s.pod_sum('huawei.com/npu-cpu')) or lt(0, s.pod_sum('huawei.com/npu-dvpp'))):
+                            v1 = spec.get('schedulerName')
+                            if (((v1 if (v1 is not None) else template_.get('scheduler')) == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
+                                if (not s.once(_accepted_1b9a7f)):
+                                    if (not s.once(_hooked_old_1b45bb)):
+                                        if (not s.once(_hooked_64ef45)):
+                                            return True
+    return False
+
+
+def KM016_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    v1 = spec.get('schedulerName')
+    if (not ((v1 if (v1 is not None) else template_.get('scheduler')) == 'hami-scheduler')):
+        if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
+            if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
+                if (not equal(whole(s.pod_sum('koordinator.sh/gpu.shared')), 1)):
+                    if lt(0, whole(s.pod_sum('metax-tech.com/sgpu'))):
+                        for who in [c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if ((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')) is not None)]:
+                            v2 = (who.get('resources') if type(who) is dict else get(who, 'resources'))
+                            v3 = get(v2, 'limits', 'koordinator.sh/gpu.shared')
+                            if (quantity((v3 if (v3 is not None) else get(v2, 'requests', 'koordinator.sh/gpu.shared'))) is not None):
+                                return True
+    return False
+
+
+def KM017_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('metax-tech.com/sgpu')
+    if lt(1000000000, quantity((v1 if (v1 is not None) else requests.get('metax-tech.com/sgpu')))):
+        return True
+    return False
+
+
+def KM018_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not (s.pod_sum('koordinator.sh/gpu') is not None)):
+        if (not (s.pod_sum('koordinator.sh/gpu.shared') is not None)):
+            if (not (s.pod_sum('koordinator.sh/gpu-core') is not None)):
+                if (not (s.pod_sum('koordinator.sh/gpu-memory') is not None)):
+                    if (not (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+                        for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                            if s.once(_sgpu_pod_6f575d):
+                                return True
+    return False
+
+
+def KM118_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if (not (s.pod_sum('koordinator.sh/gpu.shared') is not None)):
+        if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):
+            if (not lt(100, whole(s.pod_sum('koordinator.sh/gpu-core')))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+                    if (lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory'))) or lt(0, whole(s.pod_sum('koordinator.sh/gpu-memory-ratio')))):
+                        if s.once(_sgpu_pod_6f575d):
+                            return True
+    return False
+
+
+def KM119_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    v1 = spec.get('schedulerName')
+    if (not ((v1 if (v1 is not None) else template_.get('scheduler')) == 'hami-scheduler')):
+        if (not (s.pod_sum('metax-tech.com/sgpu') is not None)):
+            if (not (s.pod_sum('metax-tech.com/gpu') is not None)):
+                if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
+                    if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
+                        if (not lt(0, s.pod_sum('nvidia.com/gpu'))):
+                            if (not lt(0, s.pod_sum('amd.com/gpu'))):
+                                if (not lt(0, s.pod_sum('dcu.com/gpu'))):
+                                    if (not lt(0, s.pod_sum('huawei.com/npu-core'))):
+                                        if (not lt(0, s.pod_sum('huawei.com/npu-cpu'))):
+                                            if (not lt(0, s.pod_sum('huawei.com/npu-dvpp'))):
+                                                for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
+                                                    return True
+    return False
+
+
+def KM019_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    v1 = spec.get('schedulerName')
+    v2 = (v1 if (v1 is not None) else template_.get('scheduler'))
+    if (not (v2 == 'hami-scheduler')):
+        if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
+            if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
+                v3 = s.pod_sum('koordinator.sh/gpu.shared')
+                if (not lt(1, whole(v3))):
+                    for who in [c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(c, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(c, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(c, 'resources', 'requests', 'metax-tech.com/sgpu'))))]:
+                        if ((v2 == 'koord-scheduler') or ((s.pod_sum('koordinator.sh/gpu') is not None) or (v3 is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None))):
+                            return True
+    return False
+
+
+def KM021_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+        if s.once(_sgpu_pod_6f575d):
+            return True
+    return False
+
+
+def KM023_amounts(s: Any, p: Any) -> bool:
+    if (not (s.pod_sum('metax-tech.com/sgpu') is not None)):
+        if (not (s.pod_sum('koordinator.sh/gpu') is not None)):
+            if (not (s.pod_sum('koordinator.sh/gpu.shared') is not None)):
+                if (not (s.pod_sum('koordinator.sh/gpu-core') is not None)):
+                    if (not (s.pod_sum('koordinator.sh/gpu-memory') is not None)):
+                        if (not (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+                            return True
+    return False
+
+
+def KM026_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for k in items(('kubernetes.io/gpu', 'kubernetes.io/gpu-core', 'kubernetes.io/gpu-memory', 'kubernetes.io/gpu-memory-ratio', 'kubernetes.io/rdma', 'kubernetes.io/fpga')):
+        v1 = (self_.get('resources') if type(self_) is dict else get(self_, 'resources'))
+        v2 = get(v1, 'limits', k)
+        if ((v2 if (v2 is not None) else get(v1, 'requests', k)) is not None):
+            return True
+    return False
+
+
+def KM050_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+        return True
+    return False
+
+
+def KM154_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
+        if s.once(_sgpu_pod_6f575d):
+            return True
+    return False
+
+
+def KM025_amounts(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    template_ = s.template
+    if (not (object_.get('kind') == 'Reservation')):
+        v1 = spec.get('schedulerName')
+        v2 = (v1 if (v1 is not None) else template_.get('scheduler'))
+        if (not (v2 == 'hami-scheduler')):
+            if (not contains(v2, 'koord')):
+                if (not (s.pod_sum('metax-tech.com/vcore') is not None)):
+                    if (not (s.pod_sum('metax-tech.com/vmemory') is not None)):
+                        if (not (s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None)):
+                            if (not (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None)):
+                                for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
+                                    if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
+                                        return True
+    return False
+
+
+def KM056_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for k in items(('metax-tech.com/vcore', 'metax-tech.com/vmemory')):
+        v1 = (self_.get('resources') if type(self_) is dict else get(self_, 'resources'))
+        v2 = get(v1, 'limits', k)
+        if ((v2 if (v2 is not None) else get(v1, 'requests', k)) is not None):
+            return True
+    return False
+
+
+def KM027_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for who in items(spec.get('initContainers')):
+        v1 = (who.get('resources') if type(who) is dict else get(who, 'resources'))
+        v2 = (v1.get('limits') if type(v1) is dict else get(v1, 'limits'))
+        v3 = (v2.get('koordinator.sh/gpu.shared') if type(v2) is dict else get(v2, 'koordinator.sh/gpu.shared'))
+        if (not ((v3 if (v3 is not None) else get(v1, 'requests', 'koordinator.sh/gpu.shared')) is not None)):
+            v4 = (v2.get('koordinator.sh/gpu') if type(v2) is dict else get(v2, 'koordinator.sh/gpu'))
+            if (((v4 if (v4 is not None) else get(v1, 'requests', 'koordinator.sh/gpu')) is not None) or (((v2.get('koordinator.sh/gpu-core') if type(v2) is dict else get(v2, 'koordinator.sh/gpu-core')) if ((v2.get('koordinator.sh/gpu-core') if type(v2) is dict else get(v2, 'koordinator.sh/gpu-core')) is not None) else get(v1, 'requests', 'koordinator.sh/gpu-core')) is not None) or (((v2.get('koordinator.sh/gpu-memory-ratio') if type(v2) is dict else get(v2, 'koordinator.sh/gpu-memory-ratio')) if ((v2.get('koordinator.sh/gpu-memory-ratio') if type(v2) is dict else get(v2, 'koordinator.sh/gpu-memory-ratio')) is not None) else get(v1, 'requests', 'koordinator.sh/gpu-memory-ratio')) is not None) or (((v2.get('koordinator.sh/gpu-memory') if type(v2) is dict else get(v2, 'koordinator.sh/gpu-memory')) if ((v2.get('koordinator.sh/gpu-memory') if type(v2) is dict else get(v2, 'koordinator.sh/gpu-memory')) is not None) else get(v1, 'requests', 'koordinator.sh/gpu-memory')) is not None)):
+                if s.once(_accepted_1b9a7f):
+                    return True
+    return False
+
+
+def KM161_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    if lt(1, whole(s.pod_sum('koordinator.sh/gpu.shared'))):
+        for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu.shared'))))]][:1]:
+            return True
+    return False
+
+
+def KM162_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    v1 = whole(s.pod_sum('koordinator.sh/gpu-memory'))
+    if le(1048576, v1):
+        if lt(v1, 268435456):
+            if (not lt(1, whole(s.pod_sum('koordinator.sh/gpu.shared')))):
+                for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(each, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(each, 'resources', 'requests', 'koordinator.sh/gpu-memory'))))]][:1]:
+                    return True
+    return False
+
+
+def KM163_amounts(s: Any, p: Any) -> bool:
     spec = s.spec
     if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu-core')))):
         if (not lt(0, whole(s.pod_sum('koordinator.sh/gpu')))):

@@ -10,7 +10,7 @@ from gpuvet.values.total import (
 
 def K8S001(s: Any, p: Any) -> bool:
     self_ = s.value
-    for value_key, value in [*pairs(get(self_, 'annotations')), *pairs(get(self_, 'labels'))]:
+    for value_key, value in [*pairs((self_.get('annotations') if type(self_) is dict else get(self_, 'annotations'))), *pairs((self_.get('labels') if type(self_) is dict else get(self_, 'labels')))]:
         if (value is not None):
             if (not (type(value) is str)):
                 if (matches(value_key, '(tensor-fusion[.]ai|([a-z.]+[.])?koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|hami[.]io|([a-z.]+[.])?volcano[.]sh)/.*|qgpu-device-enable|mixed-qgpu-enable|CAMBRICON_.*|predicate-time') or matches(value_key, p['usagePattern'])):
@@ -20,7 +20,7 @@ def K8S001(s: Any, p: Any) -> bool:
 
 def K8S002(s: Any, p: Any) -> bool:
     spec = s.spec
-    for value in [*items(spec.get('nodeSelector')), *flatten([get(e, 'values') for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))])]), *flatten([get(e, 'values') for e in flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]), *[get(t, 'value') for t in items(spec.get('tolerations'))]]:
+    for value in [*items(spec.get('nodeSelector')), *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))])]), *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]), *[(t.get('value') if type(t) is dict else get(t, 'value')) for t in items(spec.get('tolerations'))]]:
         if (value is not None):
             if (not (type(value) is str)):
                 return True
@@ -29,11 +29,22 @@ def K8S002(s: Any, p: Any) -> bool:
 
 def K8S018(s: Any, p: Any) -> bool:
     self_ = s.value
-    for value_key, value in pairs(get(self_, 'labels')):
+    for value_key, value in pairs((self_.get('labels') if type(self_) is dict else get(self_, 'labels'))):
         if (type(value) is str):
             if (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')):
                 if (matches(value_key, '(tensor-fusion[.]ai|([a-z.]+[.])?koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|hami[.]io|([a-z.]+[.])?volcano[.]sh)/.*|qgpu-device-enable|mixed-qgpu-enable|CAMBRICON_.*|predicate-time') or matches(value_key, p['usagePattern'])):
                     return True
+    return False
+
+
+def K8S040(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for map_key, map in pairs(self_):
+        if (not (map_key in ('annotations', 'labels'))):
+            for v_key, v in pairs(map):
+                if matches(v_key, '(tensor-fusion[.]ai|([a-z.]+[.])?koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|hami[.]io|([a-z.]+[.])?volcano[.]sh)/.*|qgpu-device-enable|mixed-qgpu-enable|CAMBRICON_.*|predicate-time'):
+                    return True
+                    break
     return False
 
 
@@ -103,8 +114,8 @@ def K8S008(s: Any, p: Any) -> bool:
 
 def K8S009(s: Any, p: Any) -> bool:
     self_ = s.value
-    v1 = get(self_, 'resources')
-    if lt(0, size([a for a_key, a in pairs(get(v1, 'limits')) if ((not member(a_key, get(v1, 'requests'))) and matches(a_key, '(koordinator[.]sh/|metax-tech[.]com/sgpu|tke[.]cloud[.]tencent[.]com/qgpu-).*'))])):
+    v1 = (self_.get('resources') if type(self_) is dict else get(self_, 'resources'))
+    if lt(0, size([a for a_key, a in pairs((v1.get('limits') if type(v1) is dict else get(v1, 'limits'))) if ((not member(a_key, (v1.get('requests') if type(v1) is dict else get(v1, 'requests')))) and matches(a_key, '(koordinator[.]sh/|metax-tech[.]com/sgpu|tke[.]cloud[.]tencent[.]com/qgpu-).*'))])):
         return True
     return False
 
@@ -137,39 +148,41 @@ def K8S041(s: Any, p: Any) -> bool:
 
 def K8S012(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'metadata', 'name')
+    v1 = get(object_.get('metadata'), 'name')
     if (type(v1) is str):
         if (not (v1 == '')):
             if (not matches(v1, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+')):
-                v2 = get(FACTS['object-names'], 'kinds', get(object_, 'apiVersion'), get(object_, 'kind'))
+                v2 = get(FACTS['object-names'], 'kinds', object_.get('apiVersion'), object_.get('kind'))
                 v3 = (v2 if (v2 is not None) else get(FACTS['object-names'], 'default'))
-                if (lt(integer(get(v3, 'most')), size(v1)) or (not matches(v1, get(v3, 'pattern')))):
+                if (lt(integer((v3.get('most') if type(v3) is dict else get(v3, 'most'))), size(v1)) or (not matches(v1, (v3.get('pattern') if type(v3) is dict else get(v3, 'pattern'))))):
                     return True
     return False
 
 
 def K8S013(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'metadata', 'name')
+    v1 = get(object_.get('metadata'), 'name')
     if (type(v1) is str):
         if (not (v1 == '')):
-            if (not matches(v1, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+')):
-                v2 = get(FACTS['object-names'], 'kinds', get(object_, 'apiVersion'), get(object_, 'kind'))
-                v3 = (v2 if (v2 is not None) else get(FACTS['object-names'], 'default'))
-                if (lt(integer(get(v3, 'most')), size(v1)) or (not matches(v1, get(v3, 'pattern')))):
-                    return True
+            v2 = object_.get('apiVersion')
+            if (not starts(v2, 'kustomize.config.k8s.io/')):
+                if (not matches(v1, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+')):
+                    v3 = get(FACTS['object-names'], 'kinds', v2, object_.get('kind'))
+                    v4 = (v3 if (v3 is not None) else get(FACTS['object-names'], 'default'))
+                    if (lt(integer((v4.get('most') if type(v4) is dict else get(v4, 'most'))), size(v1)) or (not matches(v1, (v4.get('pattern') if type(v4) is dict else get(v4, 'pattern'))))):
+                        return True
     return False
 
 
 def K8S019(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'metadata', 'name')
+    v1 = get(object_.get('metadata'), 'name')
     if (type(v1) is str):
         if (not (v1 == '')):
             if (not matches(v1, '[A-Z][A-Z0-9]*(_[A-Z0-9]+)+')):
-                v2 = get(FACTS['object-names'], 'kinds', get(object_, 'apiVersion'), get(object_, 'kind'))
+                v2 = get(FACTS['object-names'], 'kinds', object_.get('apiVersion'), object_.get('kind'))
                 v3 = (v2 if (v2 is not None) else get(FACTS['object-names'], 'default'))
-                if (lt(integer(get(v3, 'most')), size(v1)) or (not matches(v1, get(v3, 'pattern')))):
+                if (lt(integer((v3.get('most') if type(v3) is dict else get(v3, 'most'))), size(v1)) or (not matches(v1, (v3.get('pattern') if type(v3) is dict else get(v3, 'pattern'))))):
                     return True
     return False
 
@@ -177,7 +190,7 @@ def K8S019(s: Any, p: Any) -> bool:
 def K8S014(s: Any, p: Any) -> bool:
     spec = s.spec
     for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))]:
-        v1 = get(c, 'name')
+        v1 = (c.get('name') if type(c) is dict else get(c, 'name'))
         if (type(v1) is str):
             if (lt(63, size(v1)) or (not matches(v1, '[a-z0-9]([-a-z0-9]*[a-z0-9])?'))):
                 return True
@@ -186,7 +199,7 @@ def K8S014(s: Any, p: Any) -> bool:
 
 def K8S015(s: Any, p: Any) -> bool:
     self_ = s.value
-    for value in items(get(self_, 'data')):
+    for value in items((self_.get('data') if type(self_) is dict else get(self_, 'data'))):
         if (value is not None):
             if (not (type(value) is str)):
                 return True
@@ -195,7 +208,7 @@ def K8S015(s: Any, p: Any) -> bool:
 
 def K8S016(s: Any, p: Any) -> bool:
     self_ = s.value
-    for value_key, value in pairs(get(self_, 'data')):
+    for value_key, value in pairs((self_.get('data') if type(self_) is dict else get(self_, 'data'))):
         if (starts(value_key, '..') or lt(253, size(value_key)) or (not matches(value_key, '[-._a-zA-Z0-9]+'))):
             return True
     return False
@@ -204,7 +217,7 @@ def K8S016(s: Any, p: Any) -> bool:
 def K8S020(s: Any, p: Any) -> bool:
     spec = s.spec
     for preference in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')):
-        v1 = get(preference, 'weight')
+        v1 = (preference.get('weight') if type(preference) is dict else get(preference, 'weight'))
         if ((not (v1 is not None)) or lt(integer(v1), 1) or lt(100, integer(v1))):
             return True
     return False
@@ -214,7 +227,7 @@ def K8S021(s: Any, p: Any) -> bool:
     spec = s.spec
     v1 = get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution')
     if (type(v1) is dict):
-        if equal(size(get(v1, 'nodeSelectorTerms')), 0):
+        if equal(size((v1.get('nodeSelectorTerms') if type(v1) is dict else get(v1, 'nodeSelectorTerms'))), 0):
             return True
     return False
 
@@ -223,34 +236,34 @@ def K8S028(s: Any, p: Any) -> bool:
     spec = s.spec
     for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
         if (type(term) is dict):
-            if equal(size(get(term, 'matchExpressions')), 0):
-                if equal(size(get(term, 'matchFields')), 0):
+            if equal(size((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))), 0):
+                if equal(size((term.get('matchFields') if type(term) is dict else get(term, 'matchFields'))), 0):
                     return True
     return False
 
 
 def K8S022(s: Any, p: Any) -> bool:
     spec = s.spec
-    for rule in [*flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]), *flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]:
-        if (not (get(rule, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))):
+    for rule in [*flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]), *flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]:
+        if (not ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))):
             return True
     return False
 
 
 def K8S023(s: Any, p: Any) -> bool:
     spec = s.spec
-    for rule in [*flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]), *flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]:
-        v1 = get(rule, 'values')
-        if (((v1 is not None) and (not (type(v1) is list))) or ((get(rule, 'operator') in ('In', 'NotIn')) and equal(size(v1), 0)) or ((get(rule, 'operator') in ('Gt', 'Lt')) and (not equal(size(v1), 1))) or ((get(rule, 'operator') in ('Exists', 'DoesNotExist')) and lt(0, size(v1)))):
+    for rule in [*flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]), *flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]:
+        v1 = (rule.get('values') if type(rule) is dict else get(rule, 'values'))
+        if (((v1 is not None) and (not (type(v1) is list))) or (((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) in ('In', 'NotIn')) and equal(size(v1), 0)) or (((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) in ('Gt', 'Lt')) and (not equal(size(v1), 1))) or (((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) in ('Exists', 'DoesNotExist')) and lt(0, size(v1)))):
             return True
     return False
 
 
 def K8S093(s: Any, p: Any) -> bool:
     spec = s.spec
-    for rule in [*flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]), *flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]:
-        if (get(rule, 'operator') in ('Gt', 'Lt')):
-            for value in items(get(rule, 'values')):
+    for rule in [*flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]), *flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]:
+        if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) in ('Gt', 'Lt')):
+            for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
                 if (not (integer(value) is not None)):
                     if matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?'):
                         return True
@@ -259,7 +272,7 @@ def K8S093(s: Any, p: Any) -> bool:
 
 def K8S026(s: Any, p: Any) -> bool:
     spec = s.spec
-    for value in [*items(spec.get('nodeSelector')), *flatten([get(e, 'values') for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))])])]:
+    for value in [*items(spec.get('nodeSelector')), *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))])])]:
         if (type(value) is str):
             if (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')):
                 return True
@@ -269,7 +282,7 @@ def K8S026(s: Any, p: Any) -> bool:
 def K8S027(s: Any, p: Any) -> bool:
     spec = s.spec
     for rule in flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))]):
-        for value in items(get(rule, 'values')):
+        for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
             if (type(value) is str):
                 if (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')):
                     return True
@@ -279,7 +292,7 @@ def K8S027(s: Any, p: Any) -> bool:
 def K8S030(s: Any, p: Any) -> bool:
     spec = s.spec
     for t in items(spec.get('tolerations')):
-        v1 = get(t, 'operator')
+        v1 = (t.get('operator') if type(t) is dict else get(t, 'operator'))
         if (v1 is not None):
             if (not (v1 in ('', 'Equal', 'Exists'))):
                 return True
@@ -289,9 +302,9 @@ def K8S030(s: Any, p: Any) -> bool:
 def K8S031(s: Any, p: Any) -> bool:
     spec = s.spec
     for t in items(spec.get('tolerations')):
-        v1 = get(t, 'value')
+        v1 = (t.get('value') if type(t) is dict else get(t, 'value'))
         if (v1 is not None):
-            if (get(t, 'operator') == 'Exists'):
+            if ((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists'):
                 if (not (v1 == '')):
                     return True
     return False
@@ -301,9 +314,9 @@ def K8S032(s: Any, p: Any) -> bool:
     spec = s.spec
     for t in items(spec.get('tolerations')):
         if (type(t) is dict):
-            v1 = get(t, 'key')
+            v1 = (t.get('key') if type(t) is dict else get(t, 'key'))
             if ((not (v1 is not None)) or (v1 == '')):
-                v2 = get(t, 'operator')
+                v2 = (t.get('operator') if type(t) is dict else get(t, 'operator'))
                 if ((not (v2 is not None)) or (v2 in ('', 'Equal'))):
                     return True
     return False
@@ -312,7 +325,7 @@ def K8S032(s: Any, p: Any) -> bool:
 def K8S033(s: Any, p: Any) -> bool:
     spec = s.spec
     for t in items(spec.get('tolerations')):
-        v1 = get(t, 'effect')
+        v1 = (t.get('effect') if type(t) is dict else get(t, 'effect'))
         if (v1 is not None):
             if (not (v1 == '')):
                 if (not (v1 in ('NoSchedule', 'PreferNoSchedule', 'NoExecute'))):
@@ -323,8 +336,8 @@ def K8S033(s: Any, p: Any) -> bool:
 def K8S034(s: Any, p: Any) -> bool:
     spec = s.spec
     for t in items(spec.get('tolerations')):
-        if (get(t, 'tolerationSeconds') is not None):
-            v1 = get(t, 'effect')
+        if ((t.get('tolerationSeconds') if type(t) is dict else get(t, 'tolerationSeconds')) is not None):
+            v1 = (t.get('effect') if type(t) is dict else get(t, 'effect'))
             if (not (v1 == 'NoExecute')):
                 if ((not (v1 is not None)) or (v1 == '') or (v1 in ('NoSchedule', 'PreferNoSchedule', 'NoExecute'))):
                     return True
@@ -334,9 +347,247 @@ def K8S034(s: Any, p: Any) -> bool:
 def K8S035(s: Any, p: Any) -> bool:
     spec = s.spec
     for t in items(spec.get('tolerations')):
-        v1 = get(t, 'value')
+        v1 = (t.get('value') if type(t) is dict else get(t, 'value'))
         if (type(v1) is str):
-            v2 = get(t, 'operator')
+            v2 = (t.get('operator') if type(t) is dict else get(t, 'operator'))
+            if ((not (v2 is not None)) or (v2 in ('', 'Equal'))):
+                if (not matches(v1, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')):
+                    return True
+    return False
+
+
+def K8S002_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for value in [*items(spec.get('nodeSelector')), *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))])]), *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]), *[(t.get('value') if type(t) is dict else get(t, 'value')) for t in items(spec.get('tolerations'))]]:
+        if (value is not None):
+            if (not (type(value) is str)):
+                return True
+    return False
+
+
+def K8S004_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for amount_key, amount in [*pairs(get(self_, 'resources', 'limits')), *pairs(get(self_, 'resources', 'requests'))]:
+        if (amount is not None):
+            if matches(amount_key, '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+                if (not (quantity(amount) is not None)):
+                    return True
+    return False
+
+
+def K8S005_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for amount_key, amount in [*pairs(get(self_, 'resources', 'limits')), *pairs(get(self_, 'resources', 'requests'))]:
+        if matches(amount_key, '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+            v1 = quantity(amount)
+            if lt(0, v1):
+                if (not (whole(v1) is not None)):
+                    return True
+    return False
+
+
+def K8S006_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for amount_key, amount in [*pairs(get(self_, 'resources', 'limits')), *pairs(get(self_, 'resources', 'requests'))]:
+        if matches(amount_key, '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+            if lt(quantity(amount), 0):
+                return True
+    return False
+
+
+def K8S010_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for amount_key, amount in [*pairs(get(self_, 'resources', 'limits')), *pairs(get(self_, 'resources', 'requests'))]:
+        if (type(amount) is str):
+            if matches(amount_key, '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+                if matches(amount, '[-+. ]*([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]+)? *'):
+                    if (quantity(amount) is not None):
+                        return True
+    return False
+
+
+def K8S007_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for request_key, request in pairs(get(self_, 'resources', 'requests')):
+        if matches(request_key, '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+            v1 = quantity(request)
+            if (v1 is not None):
+                v2 = quantity(get(self_, 'resources', 'limits', request_key))
+                if (v2 is not None):
+                    if (not equal(v1, v2)):
+                        return True
+    return False
+
+
+def K8S008_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for amount_key, amount in pairs(get(self_, 'resources', 'requests')):
+        if (amount is not None):
+            if (not (get(self_, 'resources', 'limits', amount_key) is not None)):
+                if matches(amount_key, '(koordinator[.]sh|metax-tech[.]com|tke[.]cloud[.]tencent[.]com|tencent[.]com|nvidia[.]com|elasticgpu[.]com|elasticgpu[.]io|huawei[.]com|cambricon[.]com|amd[.]com|dcu[.]com|aliyun[.]com|volcano[.]sh)/.+'):
+                    return True
+    return False
+
+
+def K8S009_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    v1 = (self_.get('resources') if type(self_) is dict else get(self_, 'resources'))
+    if lt(0, size([a for a_key, a in pairs((v1.get('limits') if type(v1) is dict else get(v1, 'limits'))) if ((not member(a_key, (v1.get('requests') if type(v1) is dict else get(v1, 'requests')))) and matches(a_key, '(koordinator[.]sh/|metax-tech[.]com/sgpu|tke[.]cloud[.]tencent[.]com/qgpu-).*'))])):
+        return True
+    return False
+
+
+def K8S017_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for amount_key, amount in [*pairs(get(self_, 'resources', 'limits')), *pairs(get(self_, 'resources', 'requests'))]:
+        if (get(FACTS['resource-names'], 'names', amount_key) is not None):
+            return True
+    return False
+
+
+def K8S014_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))]:
+        return True
+    return False
+
+
+def K8S020_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for preference in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')):
+        v1 = (preference.get('weight') if type(preference) is dict else get(preference, 'weight'))
+        if ((not (v1 is not None)) or lt(integer(v1), 1) or lt(100, integer(v1))):
+            return True
+    return False
+
+
+def K8S021_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    v1 = get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution')
+    if (type(v1) is dict):
+        if equal(size((v1.get('nodeSelectorTerms') if type(v1) is dict else get(v1, 'nodeSelectorTerms'))), 0):
+            return True
+    return False
+
+
+def K8S028_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+        if (type(term) is dict):
+            if equal(size((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))), 0):
+                if equal(size((term.get('matchFields') if type(term) is dict else get(term, 'matchFields'))), 0):
+                    return True
+    return False
+
+
+def K8S022_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for rule in [*flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]), *flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]:
+        if (not ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'))):
+            return True
+    return False
+
+
+def K8S023_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for rule in [*flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]), *flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]:
+        v1 = (rule.get('values') if type(rule) is dict else get(rule, 'values'))
+        if (((v1 is not None) and (not (type(v1) is list))) or (((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) in ('In', 'NotIn')) and equal(size(v1), 0)) or (((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) in ('Gt', 'Lt')) and (not equal(size(v1), 1))) or (((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) in ('Exists', 'DoesNotExist')) and lt(0, size(v1)))):
+            return True
+    return False
+
+
+def K8S093_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for rule in [*flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]), *flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))])]:
+        if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) in ('Gt', 'Lt')):
+            for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
+                if (not (integer(value) is not None)):
+                    if matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?'):
+                        return True
+    return False
+
+
+def K8S026_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for value in [*items(spec.get('nodeSelector')), *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))])])]:
+        if (type(value) is str):
+            if (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')):
+                return True
+    return False
+
+
+def K8S027_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for rule in flatten([get(t, 'preference', 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))]):
+        for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
+            if (type(value) is str):
+                if (not matches(value, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')):
+                    return True
+    return False
+
+
+def K8S030_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for t in items(spec.get('tolerations')):
+        v1 = (t.get('operator') if type(t) is dict else get(t, 'operator'))
+        if (v1 is not None):
+            if (not (v1 in ('', 'Equal', 'Exists'))):
+                return True
+    return False
+
+
+def K8S031_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for t in items(spec.get('tolerations')):
+        v1 = (t.get('value') if type(t) is dict else get(t, 'value'))
+        if (v1 is not None):
+            if ((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists'):
+                if (not (v1 == '')):
+                    return True
+    return False
+
+
+def K8S032_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for t in items(spec.get('tolerations')):
+        if (type(t) is dict):
+            v1 = (t.get('key') if type(t) is dict else get(t, 'key'))
+            if ((not (v1 is not None)) or (v1 == '')):
+                v2 = (t.get('operator') if type(t) is dict else get(t, 'operator'))
+                if ((not (v2 is not None)) or (v2 in ('', 'Equal'))):
+                    return True
+    return False
+
+
+def K8S033_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for t in items(spec.get('tolerations')):
+        v1 = (t.get('effect') if type(t) is dict else get(t, 'effect'))
+        if (v1 is not None):
+            if (not (v1 == '')):
+                if (not (v1 in ('NoSchedule', 'PreferNoSchedule', 'NoExecute'))):
+                    return True
+    return False
+
+
+def K8S034_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for t in items(spec.get('tolerations')):
+        if ((t.get('tolerationSeconds') if type(t) is dict else get(t, 'tolerationSeconds')) is not None):
+            v1 = (t.get('effect') if type(t) is dict else get(t, 'effect'))
+            if (not (v1 == 'NoExecute')):
+                if ((not (v1 is not None)) or (v1 == '') or (v1 in ('NoSchedule', 'PreferNoSchedule', 'NoExecute'))):
+                    return True
+    return False
+
+
+def K8S035_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for t in items(spec.get('tolerations')):
+        v1 = (t.get('value') if type(t) is dict else get(t, 'value'))
+        if (type(v1) is str):
+            v2 = (t.get('operator') if type(t) is dict else get(t, 'operator'))
             if ((not (v2 is not None)) or (v2 in ('', 'Equal'))):
                 if (not matches(v1, '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?')):
                     return True

@@ -16,14 +16,14 @@ def _asks_cards_03f775(s: Any) -> Any:
 def PL078(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         if (not lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]))):
             v1 = get(spec.get('affinity'), 'nodeAffinity')
             for t in items(get(v1, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
-                if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))):
+                if any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
                     break
             else:
-                if lt(0, size([u for u in items(('training', 'inference', 'hybrid')) if (member(u, [u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]) or ((u == 'hybrid') and (any(((get(t, 'value') == 'hybrid') and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))) or any(any((member('hybrid', get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v1, 'preferredDuringSchedulingIgnoredDuringExecution'))))) or member(u, [u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v1, 'preferredDuringSchedulingIgnoredDuringExecution'))))]))])):
+                if lt(0, size([u for u in items(('training', 'inference', 'hybrid')) if (member(u, [u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]) or ((u == 'hybrid') and (any((((t.get('value') if type(t) is dict else get(t, 'value')) == 'hybrid') and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))) or any(any((member('hybrid', (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v1.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v1) is dict else get(v1, 'preferredDuringSchedulingIgnoredDuringExecution')))))) or member(u, [u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v1.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v1) is dict else get(v1, 'preferredDuringSchedulingIgnoredDuringExecution')))))]))])):
                     return True
     return False
 
@@ -31,18 +31,18 @@ def PL078(s: Any, p: Any) -> bool:
 def PL101(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         if equal(size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]), 0):
             for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
-                if equal(size(get(term, 'matchFields')), 0):
-                    v1 = get(term, 'matchExpressions')
+                if equal(size((term.get('matchFields') if type(term) is dict else get(term, 'matchFields'))), 0):
+                    v1 = (term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))
                     if lt(0, size(v1)):
                         for x in items(v1):
-                            if matches(get(x, 'key'), p['usagePattern']):
+                            if matches((x.get('key') if type(x) is dict else get(x, 'key')), p['usagePattern']):
                                 break
                         else:
                             for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
-                                if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))):
+                                if any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
                                     return True
                                     break
     return False
@@ -51,11 +51,11 @@ def PL101(s: Any, p: Any) -> bool:
 def PL079(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
-        for term in [*items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')), *[get(w, 'preference') for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))]]:
-            for rule in items(get(term, 'matchExpressions')):
-                if matches(get(rule, 'key'), p['usagePattern']):
-                    for value in items(get(rule, 'values')):
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for term in [*items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')), *[(w.get('preference') if type(w) is dict else get(w, 'preference')) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))]]:
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if matches((rule.get('key') if type(rule) is dict else get(rule, 'key')), p['usagePattern']):
+                    for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
                         if (value is not None):
                             if (not (value in ('training', 'inference', 'hybrid'))):
                                 return True
@@ -65,14 +65,14 @@ def PL079(s: Any, p: Any) -> bool:
 def PL103(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for toleration in items(spec.get('tolerations')):
-            v1 = get(toleration, 'value')
+            v1 = (toleration.get('value') if type(toleration) is dict else get(toleration, 'value'))
             if (v1 is not None):
-                if (not (get(toleration, 'operator') == 'Exists')):
+                if (not ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists')):
                     if (not (v1 == '')):
                         if (not (v1 in ('training', 'inference', 'hybrid'))):
-                            if matches(get(toleration, 'key'), p['usagePattern']):
+                            if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), p['usagePattern']):
                                 return True
     return False
 
@@ -80,7 +80,7 @@ def PL103(s: Any, p: Any) -> bool:
 def PL104(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for value in [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]:
             if (value is not None):
                 if (not (value in ('training', 'inference', 'hybrid'))):
@@ -93,16 +93,16 @@ def PL080(s: Any, p: Any) -> bool:
     spec = s.spec
     template_ = s.template
     pod_ = s.pod
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
-            for rule in items(get(term, 'matchExpressions')):
-                if (get(rule, 'operator') == 'In'):
-                    if matches(get(rule, 'key'), p['usagePattern']):
-                        for value in items(get(rule, 'values')):
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) == 'In'):
+                    if matches((rule.get('key') if type(rule) is dict else get(rule, 'key')), p['usagePattern']):
+                        for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
                             if (value == 'training'):
-                                v1 = get(template_, 'kind')
+                                v1 = template_.get('kind')
                                 v2 = ('inference' if (v1 in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := v1) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage'))
-                                if (('inference' if ((v2 == 'inference') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((v2 == 'training') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else v2)))))) == 'inference'):
+                                if (('inference' if ((v2 == 'inference') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((v2 == 'training') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else v2)))))) == 'inference'):
                                     return True
     return False
 
@@ -112,12 +112,12 @@ def PL120(s: Any, p: Any) -> bool:
     spec = s.spec
     template_ = s.template
     pod_ = s.pod
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for value in [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]:
             if (value == 'training'):
-                v1 = get(template_, 'kind')
+                v1 = template_.get('kind')
                 v2 = ('inference' if (v1 in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := v1) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage'))
-                if (('inference' if ((v2 == 'inference') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((v2 == 'training') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else v2)))))) == 'inference'):
+                if (('inference' if ((v2 == 'inference') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((v2 == 'training') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else v2)))))) == 'inference'):
                     return True
     return False
 
@@ -127,17 +127,17 @@ def PL081(s: Any, p: Any) -> bool:
     spec = s.spec
     template_ = s.template
     pod_ = s.pod
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
-            for rule in items(get(term, 'matchExpressions')):
-                if (get(rule, 'operator') == 'In'):
-                    if matches(get(rule, 'key'), p['usagePattern']):
-                        for value in items(get(rule, 'values')):
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) == 'In'):
+                    if matches((rule.get('key') if type(rule) is dict else get(rule, 'key')), p['usagePattern']):
+                        for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
                             if (value == 'inference'):
-                                v1 = get(template_, 'kind')
+                                v1 = template_.get('kind')
                                 v2 = ('inference' if (v1 in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := v1) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage'))
-                                v3 = ('inference' if ((v2 == 'inference') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((v2 == 'training') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else v2))))))
-                                if ((v3 == 'training') or (equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))]), 2) and (not (v3 in ('training', 'inference', 'hybrid'))))):
+                                v3 = ('inference' if ((v2 == 'inference') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((v2 == 'training') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else v2))))))
+                                if ((v3 == 'training') or (equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))]), 2) and (not (v3 in ('training', 'inference', 'hybrid'))))):
                                     return True
     return False
 
@@ -145,11 +145,11 @@ def PL081(s: Any, p: Any) -> bool:
 def PL102(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
-            for rule in items(get(term, 'matchExpressions')):
-                if (get(rule, 'operator') in ('Exists', 'NotIn')):
-                    if matches(get(rule, 'key'), p['usagePattern']):
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) in ('Exists', 'NotIn')):
+                    if matches((rule.get('key') if type(rule) is dict else get(rule, 'key')), p['usagePattern']):
                         return True
     return False
 
@@ -157,24 +157,24 @@ def PL102(s: Any, p: Any) -> bool:
 def PL082(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         v1 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
         if equal(size(v1), 0):
             for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
-                for rule in items(get(term, 'matchExpressions')):
-                    if (get(rule, 'operator') == 'In'):
-                        if lt(0, size(get(rule, 'values'))):
-                            if matches(get(rule, 'key'), p['usagePattern']):
+                for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                    if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) == 'In'):
+                        if lt(0, size((rule.get('values') if type(rule) is dict else get(rule, 'values')))):
+                            if matches((rule.get('key') if type(rule) is dict else get(rule, 'key')), p['usagePattern']):
                                 for n in v1:
                                     if not (n in ('training', 'inference', 'hybrid')):
                                         break
                                 else:
                                     v2 = get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
                                     for t in items(v2):
-                                        if not all(((not matches(get(r, 'key'), p['usagePattern'])) or ((get(r, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))):
+                                        if not all(((not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items((r.get('values') if type(r) is dict else get(r, 'values')))))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
                                             break
                                     else:
-                                        if (not member('hybrid', [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v1) and ((not (v2 is not None)) or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((get(r, 'operator') == 'Exists') or ((get(r, 'operator') == 'In') and member(u, get(r, 'values'))) or ((get(r, 'operator') == 'NotIn') and (not member(u, get(r, 'values')))) or (not matches(get(r, 'key'), p['usagePattern']))) for r in items(get(t, 'matchExpressions')))) for t in items(v2))))])):
+                                        if (not member('hybrid', [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v1) and ((not (v2 is not None)) or any((lt(0, add(size((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))), size((t.get('matchFields') if type(t) is dict else get(t, 'matchFields'))))) and all((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'Exists') or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values')))) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'NotIn') and (not member(u, (r.get('values') if type(r) is dict else get(r, 'values'))))) or (not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))))) for t in items(v2))))])):
                                             return True
     return False
 
@@ -182,24 +182,24 @@ def PL082(s: Any, p: Any) -> bool:
 def PL105(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         v1 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
         if equal(size(v1), 0):
             for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
-                for rule in items(get(term, 'matchExpressions')):
-                    if (get(rule, 'operator') == 'In'):
-                        if member('hybrid', get(rule, 'values')):
-                            if matches(get(rule, 'key'), p['usagePattern']):
+                for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                    if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) == 'In'):
+                        if member('hybrid', (rule.get('values') if type(rule) is dict else get(rule, 'values'))):
+                            if matches((rule.get('key') if type(rule) is dict else get(rule, 'key')), p['usagePattern']):
                                 for n in v1:
                                     if not (n in ('training', 'inference', 'hybrid')):
                                         break
                                 else:
                                     v2 = get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
                                     for t in items(v2):
-                                        if not all(((not matches(get(r, 'key'), p['usagePattern'])) or ((get(r, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))):
+                                        if not all(((not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items((r.get('values') if type(r) is dict else get(r, 'values')))))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
                                             break
                                     else:
-                                        for u in [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v1) and ((not (v2 is not None)) or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((get(r, 'operator') == 'Exists') or ((get(r, 'operator') == 'In') and member(u, get(r, 'values'))) or ((get(r, 'operator') == 'NotIn') and (not member(u, get(r, 'values')))) or (not matches(get(r, 'key'), p['usagePattern']))) for r in items(get(t, 'matchExpressions')))) for t in items(v2))))]:
+                                        for u in [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v1) and ((not (v2 is not None)) or any((lt(0, add(size((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))), size((t.get('matchFields') if type(t) is dict else get(t, 'matchFields'))))) and all((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'Exists') or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values')))) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'NotIn') and (not member(u, (r.get('values') if type(r) is dict else get(r, 'values'))))) or (not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))))) for t in items(v2))))]:
                                             if not (u == 'hybrid'):
                                                 break
                                         else:
@@ -210,7 +210,7 @@ def PL105(s: Any, p: Any) -> bool:
 def PL118(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         v1 = spec.get('nodeSelector')
         v2 = [n for n_key, n in pairs(v1) if matches(n_key, p['usagePattern'])]
         if lt(0, size(v2)):
@@ -225,24 +225,24 @@ def PL083(s: Any, p: Any) -> bool:
     spec = s.spec
     template_ = s.template
     pod_ = s.pod
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
-            for rule in items(get(term, 'matchExpressions')):
-                if (get(rule, 'operator') == 'In'):
-                    v1 = get(rule, 'key')
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) == 'In'):
+                    v1 = (rule.get('key') if type(rule) is dict else get(rule, 'key'))
                     if matches(v1, p['usagePattern']):
-                        for value in items(get(rule, 'values')):
+                        for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
                             if (not (value == 'hybrid')):
                                 if (value in ('training', 'inference', 'hybrid')):
                                     v2 = spec.get('tolerations')
                                     for t in items(v2):
-                                        if (((not equal(get(t, 'key'), v1)) and matches(get(t, 'key'), '[^/]+/node\\.usage')) or ((not (get(t, 'operator') == 'Exists')) and (not (get(t, 'value') in ('training', 'inference', 'hybrid'))) and matches(get(t, 'key'), p['usagePattern'])) or ((get(t, 'effect') is not None) and (not (get(t, 'effect') in ('NoSchedule', ''))) and ((get(t, 'operator') == 'Exists') or equal(get(t, 'value'), value)) and matches(get(t, 'key'), p['usagePattern']))):
+                                        if (((not equal((t.get('key') if type(t) is dict else get(t, 'key')), v1)) and matches((t.get('key') if type(t) is dict else get(t, 'key')), '[^/]+/node\\.usage')) or ((not ((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists')) and (not ((t.get('value') if type(t) is dict else get(t, 'value')) in ('training', 'inference', 'hybrid'))) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) or (((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None) and (not ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and (((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') or equal((t.get('value') if type(t) is dict else get(t, 'value')), value)) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']))):
                                             break
                                     else:
-                                        if (not member(value, [u for u in items(('training', 'inference', 'hybrid')) if any((((get(t, 'operator') == 'Exists') or equal(get(t, 'value'), u)) and ((not (get(t, 'effect') is not None)) or (get(t, 'effect') in ('NoSchedule', ''))) and (((get(t, 'operator') == 'Exists') and ((not (get(t, 'key') is not None)) or (get(t, 'key') == ''))) or matches(get(t, 'key'), p['usagePattern']))) for t in items(v2))])):
-                                            v3 = get(template_, 'kind')
+                                        if (not member(value, [u for u in items(('training', 'inference', 'hybrid')) if any(((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') or equal((t.get('value') if type(t) is dict else get(t, 'value')), u)) and ((not ((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None)) or ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and ((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') and ((not ((t.get('key') if type(t) is dict else get(t, 'key')) is not None)) or ((t.get('key') if type(t) is dict else get(t, 'key')) == ''))) or matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']))) for t in items(v2))])):
+                                            v3 = template_.get('kind')
                                             v4 = ('inference' if (v3 in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := v3) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage'))
-                                            v5 = ('inference' if ((v4 == 'inference') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((v4 == 'training') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(v2)))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(v2)))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(v2)))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(v2)))]), 1) else v4))))))
+                                            v5 = ('inference' if ((v4 == 'inference') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((v4 == 'training') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(v2)))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(v2)))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(v2)))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(v2)))]), 1) else v4))))))
                                             if (equal(value, v5) or (not (v5 in ('training', 'inference', 'hybrid')))):
                                                 return True
     return False
@@ -251,20 +251,20 @@ def PL083(s: Any, p: Any) -> bool:
 def PL106(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
-            for rule in items(get(term, 'matchExpressions')):
-                if (get(rule, 'operator') == 'In'):
-                    v1 = get(rule, 'key')
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) == 'In'):
+                    v1 = (rule.get('key') if type(rule) is dict else get(rule, 'key'))
                     if matches(v1, p['usagePattern']):
-                        for value in items(get(rule, 'values')):
+                        for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
                             if (value == 'hybrid'):
                                 v2 = spec.get('tolerations')
                                 for t in items(v2):
-                                    if (((not equal(get(t, 'key'), v1)) and matches(get(t, 'key'), '[^/]+/node\\.usage')) or ((not (get(t, 'operator') == 'Exists')) and (not (get(t, 'value') in ('training', 'inference', 'hybrid'))) and matches(get(t, 'key'), p['usagePattern'])) or ((get(t, 'effect') is not None) and (not (get(t, 'effect') in ('NoSchedule', ''))) and ((get(t, 'operator') == 'Exists') or (get(t, 'value') == 'hybrid')) and matches(get(t, 'key'), p['usagePattern']))):
+                                    if (((not equal((t.get('key') if type(t) is dict else get(t, 'key')), v1)) and matches((t.get('key') if type(t) is dict else get(t, 'key')), '[^/]+/node\\.usage')) or ((not ((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists')) and (not ((t.get('value') if type(t) is dict else get(t, 'value')) in ('training', 'inference', 'hybrid'))) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) or (((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None) and (not ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and (((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') or ((t.get('value') if type(t) is dict else get(t, 'value')) == 'hybrid')) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']))):
                                         break
                                 else:
-                                    if (not member('hybrid', [u for u in items(('training', 'inference', 'hybrid')) if any((((get(t, 'operator') == 'Exists') or equal(get(t, 'value'), u)) and ((not (get(t, 'effect') is not None)) or (get(t, 'effect') in ('NoSchedule', ''))) and (((get(t, 'operator') == 'Exists') and ((not (get(t, 'key') is not None)) or (get(t, 'key') == ''))) or matches(get(t, 'key'), p['usagePattern']))) for t in items(v2))])):
+                                    if (not member('hybrid', [u for u in items(('training', 'inference', 'hybrid')) if any(((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') or equal((t.get('value') if type(t) is dict else get(t, 'value')), u)) and ((not ((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None)) or ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and ((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') and ((not ((t.get('key') if type(t) is dict else get(t, 'key')) is not None)) or ((t.get('key') if type(t) is dict else get(t, 'key')) == ''))) or matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']))) for t in items(v2))])):
                                         return True
     return False
 
@@ -272,15 +272,15 @@ def PL106(s: Any, p: Any) -> bool:
 def PL114(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for value in [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]:
             if (value in ('training', 'inference', 'hybrid')):
                 v1 = spec.get('tolerations')
                 for t in items(v1):
-                    if (matches(get(t, 'key'), p['usagePattern']) and (((not (get(t, 'operator') == 'Exists')) and (not (get(t, 'value') in ('training', 'inference', 'hybrid')))) or ((get(t, 'effect') is not None) and (not (get(t, 'effect') in ('NoSchedule', ''))) and ((get(t, 'operator') == 'Exists') or equal(get(t, 'value'), value))))):
+                    if (matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) and (((not ((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists')) and (not ((t.get('value') if type(t) is dict else get(t, 'value')) in ('training', 'inference', 'hybrid')))) or (((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None) and (not ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and (((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') or equal((t.get('value') if type(t) is dict else get(t, 'value')), value))))):
                         break
                 else:
-                    if (not member(value, [u for u in items(('training', 'inference', 'hybrid')) if any((((get(t, 'operator') == 'Exists') or equal(get(t, 'value'), u)) and ((not (get(t, 'effect') is not None)) or (get(t, 'effect') in ('NoSchedule', ''))) and (((get(t, 'operator') == 'Exists') and ((not (get(t, 'key') is not None)) or (get(t, 'key') == ''))) or matches(get(t, 'key'), p['usagePattern']))) for t in items(v1))])):
+                    if (not member(value, [u for u in items(('training', 'inference', 'hybrid')) if any(((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') or equal((t.get('value') if type(t) is dict else get(t, 'value')), u)) and ((not ((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None)) or ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and ((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') and ((not ((t.get('key') if type(t) is dict else get(t, 'key')) is not None)) or ((t.get('key') if type(t) is dict else get(t, 'key')) == ''))) or matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']))) for t in items(v1))])):
                         return True
     return False
 
@@ -290,11 +290,11 @@ def PL107(s: Any, p: Any) -> bool:
     spec = s.spec
     template_ = s.template
     pod_ = s.pod
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for toleration in items(spec.get('tolerations')):
-            if matches(get(toleration, 'key'), p['usagePattern']):
-                v1 = get(toleration, 'operator')
-                if (((not (v1 == 'Exists')) and ((not (get(toleration, 'value') is not None)) or (get(toleration, 'value') == ''))) or ((get(toleration, 'effect') in ('PreferNoSchedule', 'NoExecute')) and ((('inference' if ((('inference' if (get(template_, 'kind') in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := get(template_, 'kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage')) == 'inference') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((('inference' if (get(template_, 'kind') in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := get(template_, 'kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage')) == 'training') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else ('inference' if (get(template_, 'kind') in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := get(template_, 'kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage')))))))) if (v1 == 'Exists') else get(toleration, 'value')) in ('training', 'inference', 'hybrid')) and (not member((('inference' if ((('inference' if (get(template_, 'kind') in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := get(template_, 'kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage')) == 'inference') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((('inference' if (get(template_, 'kind') in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := get(template_, 'kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage')) == 'training') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else ('inference' if (get(template_, 'kind') in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := get(template_, 'kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage')))))))) if (v1 == 'Exists') else get(toleration, 'value')), [u for u in items(('training', 'inference', 'hybrid')) if any((((get(t, 'operator') == 'Exists') or equal(get(t, 'value'), u)) and ((not (get(t, 'effect') is not None)) or (get(t, 'effect') in ('NoSchedule', ''))) and (((get(t, 'operator') == 'Exists') and ((not (get(t, 'key') is not None)) or (get(t, 'key') == ''))) or matches(get(t, 'key'), p['usagePattern']))) for t in items(spec.get('tolerations')))])))):
+            if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), p['usagePattern']):
+                v1 = (toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator'))
+                if (((not (v1 == 'Exists')) and ((not ((toleration.get('value') if type(toleration) is dict else get(toleration, 'value')) is not None)) or ((toleration.get('value') if type(toleration) is dict else get(toleration, 'value')) == ''))) or (((toleration.get('effect') if type(toleration) is dict else get(toleration, 'effect')) in ('PreferNoSchedule', 'NoExecute')) and ((('inference' if ((('inference' if (template_.get('kind') in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := template_.get('kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage')) == 'inference') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((('inference' if (template_.get('kind') in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := template_.get('kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage')) == 'training') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else ('inference' if (template_.get('kind') in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := template_.get('kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage')))))))) if (v1 == 'Exists') else (toleration.get('value') if type(toleration) is dict else get(toleration, 'value'))) in ('training', 'inference', 'hybrid')) and (not member((('inference' if ((('inference' if (template_.get('kind') in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := template_.get('kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage')) == 'inference') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((('inference' if (template_.get('kind') in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := template_.get('kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage')) == 'training') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else ('inference' if (template_.get('kind') in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := template_.get('kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage')))))))) if (v1 == 'Exists') else (toleration.get('value') if type(toleration) is dict else get(toleration, 'value'))), [u for u in items(('training', 'inference', 'hybrid')) if any(((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') or equal((t.get('value') if type(t) is dict else get(t, 'value')), u)) and ((not ((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None)) or ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and ((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') and ((not ((t.get('key') if type(t) is dict else get(t, 'key')) is not None)) or ((t.get('key') if type(t) is dict else get(t, 'key')) == ''))) or matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']))) for t in items(spec.get('tolerations')))])))):
                     return True
     return False
 
@@ -302,11 +302,11 @@ def PL107(s: Any, p: Any) -> bool:
 def PL117(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for toleration in items(spec.get('tolerations')):
-            v1 = get(toleration, 'key')
+            v1 = (toleration.get('key') if type(toleration) is dict else get(toleration, 'key'))
             if matches(v1, '[^/]+/node\\.usage'):
-                v2 = get([k for k in [get([r for r in items(get(t, 'matchExpressions')) if matches(get(r, 'key'), p['usagePattern'])], 0, 'key') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] if (k is not None)], 0)
+                v2 = get([k for k in [get([r for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))) if matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])], 0, 'key') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] if (k is not None)], 0)
                 if (v2 is not None):
                     if (not equal(v1, v2)):
                         return True
@@ -318,28 +318,28 @@ def PL084(s: Any, p: Any) -> bool:
     spec = s.spec
     template_ = s.template
     pod_ = s.pod
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for toleration in items(spec.get('tolerations')):
-            if (not (get(toleration, 'operator') == 'Exists')):
-                v1 = get(toleration, 'value')
+            if (not ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists')):
+                v1 = (toleration.get('value') if type(toleration) is dict else get(toleration, 'value'))
                 if (v1 in ('training', 'inference', 'hybrid')):
-                    if matches(get(toleration, 'key'), p['usagePattern']):
+                    if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), p['usagePattern']):
                         v2 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
                         for n in v2:
                             if not (n in ('training', 'inference', 'hybrid')):
                                 break
                         else:
-                            if (lt(0, size(v2)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))):
+                            if (lt(0, size(v2)) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))):
                                 v3 = get(spec.get('affinity'), 'nodeAffinity')
                                 v4 = get(v3, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
                                 for t in items(v4):
-                                    if not all(((not matches(get(r, 'key'), p['usagePattern'])) or ((get(r, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))):
+                                    if not all(((not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items((r.get('values') if type(r) is dict else get(r, 'values')))))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
                                         break
                                 else:
-                                    if (not member(v1, [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v2) and ((not (v4 is not None)) or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((get(r, 'operator') == 'Exists') or ((get(r, 'operator') == 'In') and member(u, get(r, 'values'))) or ((get(r, 'operator') == 'NotIn') and (not member(u, get(r, 'values')))) or (not matches(get(r, 'key'), p['usagePattern']))) for r in items(get(t, 'matchExpressions')))) for t in items(v4))))])):
-                                        v5 = get(template_, 'kind')
+                                    if (not member(v1, [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v2) and ((not (v4 is not None)) or any((lt(0, add(size((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))), size((t.get('matchFields') if type(t) is dict else get(t, 'matchFields'))))) and all((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'Exists') or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values')))) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'NotIn') and (not member(u, (r.get('values') if type(r) is dict else get(r, 'values'))))) or (not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))))) for t in items(v4))))])):
+                                        v5 = template_.get('kind')
                                         v6 = ('inference' if (v5 in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := v5) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage'))
-                                        if (not equal(v1, ('inference' if ((v6 == 'inference') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((v6 == 'training') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v3, 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v3, 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v3, 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v2) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(v4)))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v2) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(v4)))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v3, 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v3, 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else v6)))))))):
+                                        if (not equal(v1, ('inference' if ((v6 == 'inference') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((v6 == 'training') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v3.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v3) is dict else get(v3, 'preferredDuringSchedulingIgnoredDuringExecution')))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v3.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v3) is dict else get(v3, 'preferredDuringSchedulingIgnoredDuringExecution')))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v3.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v3) is dict else get(v3, 'preferredDuringSchedulingIgnoredDuringExecution')))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v2) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(v4)))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v2) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(v4)))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v3.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v3) is dict else get(v3, 'preferredDuringSchedulingIgnoredDuringExecution')))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v3.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v3) is dict else get(v3, 'preferredDuringSchedulingIgnoredDuringExecution')))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else v6)))))))):
                                             return True
     return False
 
@@ -347,10 +347,10 @@ def PL084(s: Any, p: Any) -> bool:
 def PL108(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for toleration in items(spec.get('tolerations')):
-            if (get(toleration, 'operator') == 'Exists'):
-                if matches(get(toleration, 'key'), p['usagePattern']):
+            if ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists'):
+                if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), p['usagePattern']):
                     return True
     return False
 
@@ -358,7 +358,7 @@ def PL108(s: Any, p: Any) -> bool:
 def PL085(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         v1 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
         if equal(size(v1), 0):
             for n in v1:
@@ -366,16 +366,16 @@ def PL085(s: Any, p: Any) -> bool:
                     break
             else:
                 v2 = get(spec.get('affinity'), 'nodeAffinity')
-                for w in items(get(v2, 'preferredDuringSchedulingIgnoredDuringExecution')):
-                    if any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))):
+                for w in items((v2.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v2) is dict else get(v2, 'preferredDuringSchedulingIgnoredDuringExecution'))):
+                    if any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))):
                         break
                 else:
                     v3 = get(v2, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
                     for t in items(v3):
-                        if not all(((not matches(get(r, 'key'), p['usagePattern'])) or ((get(r, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))):
+                        if not all(((not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items((r.get('values') if type(r) is dict else get(r, 'values')))))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
                             break
                     else:
-                        v4 = [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v1) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(v3)))]
+                        v4 = [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v1) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(v3)))]
                         if member('hybrid', v4):
                             if lt(0, size([u for u in v4 if (not (u == 'hybrid'))])):
                                 return True
@@ -387,7 +387,7 @@ def PL112(s: Any, p: Any) -> bool:
     spec = s.spec
     template_ = s.template
     pod_ = s.pod
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for choice in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')):
             v1 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
             for n in v1:
@@ -395,20 +395,20 @@ def PL112(s: Any, p: Any) -> bool:
                     break
             else:
                 for r in items(get(choice, 'preference', 'matchExpressions')):
-                    if ((get(r, 'operator') == 'In') and member('hybrid', get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])):
+                    if (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member('hybrid', (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])):
                         v2 = get(spec.get('affinity'), 'nodeAffinity')
                         v3 = get(v2, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
                         for t in items(v3):
-                            if not all(((not matches(get(r, 'key'), p['usagePattern'])) or ((get(r, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))):
+                            if not all(((not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items((r.get('values') if type(r) is dict else get(r, 'values')))))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
                                 break
                         else:
-                            v4 = get(template_, 'kind')
+                            v4 = template_.get('kind')
                             v5 = ('inference' if (v4 in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := v4) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage'))
-                            v6 = ('inference' if ((v5 == 'inference') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((v5 == 'training') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v2, 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v2, 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v2, 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v1) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(v3)))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v1) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(v3)))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v2, 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v2, 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else v5))))))
+                            v6 = ('inference' if ((v5 == 'inference') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((v5 == 'training') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v2.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v2) is dict else get(v2, 'preferredDuringSchedulingIgnoredDuringExecution')))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v2.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v2) is dict else get(v2, 'preferredDuringSchedulingIgnoredDuringExecution')))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v2.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v2) is dict else get(v2, 'preferredDuringSchedulingIgnoredDuringExecution')))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v1) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(v3)))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v1) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(v3)))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v2.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v2) is dict else get(v2, 'preferredDuringSchedulingIgnoredDuringExecution')))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v2.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v2) is dict else get(v2, 'preferredDuringSchedulingIgnoredDuringExecution')))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else v5))))))
                             if (v6 in ('training', 'inference', 'hybrid')):
-                                if member(v6, [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v1) and ((not (v3 is not None)) or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((get(r, 'operator') == 'Exists') or ((get(r, 'operator') == 'In') and member(u, get(r, 'values'))) or ((get(r, 'operator') == 'NotIn') and (not member(u, get(r, 'values')))) or (not matches(get(r, 'key'), p['usagePattern']))) for r in items(get(t, 'matchExpressions')))) for t in items(v3))))]):
-                                    v7 = get(v2, 'preferredDuringSchedulingIgnoredDuringExecution')
-                                    if le(total([integer(get(w, 'weight')) for w in [w for w in items(v7) if (any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) and all(((get(r, 'operator') == 'Exists') or (not matches(get(r, 'key'), p['usagePattern'])) or ((get(r, 'operator') == 'In') and member(v6, get(r, 'values'))) or ((get(r, 'operator') == 'NotIn') and (not member(v6, get(r, 'values'))))) for r in items(get(w, 'preference', 'matchExpressions'))))]]), total([integer(get(w, 'weight')) for w in [w for w in items(v7) if (any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) and all(((get(r, 'operator') == 'Exists') or ((get(r, 'operator') == 'In') and member('hybrid', get(r, 'values'))) or ((get(r, 'operator') == 'NotIn') and (not member('hybrid', get(r, 'values')))) or (not matches(get(r, 'key'), p['usagePattern']))) for r in items(get(w, 'preference', 'matchExpressions'))))]])):
+                                if member(v6, [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v1) and ((not (v3 is not None)) or any((lt(0, add(size((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))), size((t.get('matchFields') if type(t) is dict else get(t, 'matchFields'))))) and all((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'Exists') or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values')))) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'NotIn') and (not member(u, (r.get('values') if type(r) is dict else get(r, 'values'))))) or (not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))))) for t in items(v3))))]):
+                                    v7 = (v2.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v2) is dict else get(v2, 'preferredDuringSchedulingIgnoredDuringExecution'))
+                                    if le(total([integer((w.get('weight') if type(w) is dict else get(w, 'weight'))) for w in [w for w in items(v7) if (any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) and all((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'Exists') or (not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(v6, (r.get('values') if type(r) is dict else get(r, 'values')))) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'NotIn') and (not member(v6, (r.get('values') if type(r) is dict else get(r, 'values')))))) for r in items(get(w, 'preference', 'matchExpressions'))))]]), total([integer((w.get('weight') if type(w) is dict else get(w, 'weight'))) for w in [w for w in items(v7) if (any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) and all((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'Exists') or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member('hybrid', (r.get('values') if type(r) is dict else get(r, 'values')))) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'NotIn') and (not member('hybrid', (r.get('values') if type(r) is dict else get(r, 'values'))))) or (not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']))) for r in items(get(w, 'preference', 'matchExpressions'))))]])):
                                         return True
                         break
     return False
@@ -419,29 +419,29 @@ def PL113(s: Any, p: Any) -> bool:
     spec = s.spec
     template_ = s.template
     pod_ = s.pod
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for choice in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')):
             for rule in items(get(choice, 'preference', 'matchExpressions')):
-                if (get(rule, 'operator') == 'In'):
-                    if matches(get(rule, 'key'), p['usagePattern']):
-                        for value in items(get(rule, 'values')):
+                if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) == 'In'):
+                    if matches((rule.get('key') if type(rule) is dict else get(rule, 'key')), p['usagePattern']):
+                        for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
                             if (value in ('training', 'inference', 'hybrid')):
                                 v1 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
                                 for n in v1:
                                     if not (n in ('training', 'inference', 'hybrid')):
                                         break
                                 else:
-                                    if (lt(0, size(v1)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))):
+                                    if (lt(0, size(v1)) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))):
                                         v2 = get(spec.get('affinity'), 'nodeAffinity')
                                         v3 = get(v2, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
                                         for t in items(v3):
-                                            if not all(((not matches(get(r, 'key'), p['usagePattern'])) or ((get(r, 'operator') in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items(get(r, 'values'))))) for r in items(get(t, 'matchExpressions'))):
+                                            if not all(((not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items((r.get('values') if type(r) is dict else get(r, 'values')))))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
                                                 break
                                         else:
-                                            if (not member(value, [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v1) and ((not (v3 is not None)) or any((lt(0, add(size(get(t, 'matchExpressions')), size(get(t, 'matchFields')))) and all(((get(r, 'operator') == 'Exists') or ((get(r, 'operator') == 'In') and member(u, get(r, 'values'))) or ((get(r, 'operator') == 'NotIn') and (not member(u, get(r, 'values')))) or (not matches(get(r, 'key'), p['usagePattern']))) for r in items(get(t, 'matchExpressions')))) for t in items(v3))))])):
-                                                v4 = get(template_, 'kind')
+                                            if (not member(value, [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v1) and ((not (v3 is not None)) or any((lt(0, add(size((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))), size((t.get('matchFields') if type(t) is dict else get(t, 'matchFields'))))) and all((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'Exists') or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values')))) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'NotIn') and (not member(u, (r.get('values') if type(r) is dict else get(r, 'values'))))) or (not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))))) for t in items(v3))))])):
+                                                v4 = template_.get('kind')
                                                 v5 = ('inference' if (v4 in ('Deployment', 'ReplicaSet', 'Rollout.argoproj.io', 'InferenceService.serving.kserve.io', 'LLMInferenceService.serving.kserve.io', 'Service.serving.knative.dev', 'RayService.ray.io')) else ('training' if (type(m_ := v4) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'RayJob.ray.io', 'JobSet.jobset.x-k8s.io'}) else 'its own usage'))
-                                                if (not equal(value, ('inference' if ((v5 == 'inference') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((v5 == 'training') and (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_, 'metadata', 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v2, 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v2, 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v2, 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v1) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(v3)))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v1) or any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(t, 'matchExpressions'))) for t in items(v3)))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v2, 'preferredDuringSchedulingIgnoredDuringExecution'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any(((get(r, 'operator') == 'In') and member(u, get(r, 'values')) and matches(get(r, 'key'), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(v2, 'preferredDuringSchedulingIgnoredDuringExecution'))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal(get(t, 'value'), u) and matches(get(t, 'key'), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else v5)))))))):
+                                                if (not equal(value, ('inference' if ((v5 == 'inference') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else ('training' if ((v5 == 'training') and (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(training|train|trainer|finetune|pretrain)([-.].*)?') or any(matches(l, '(.*[-_.])?(training|train|trainer|finetune|pretrain)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))) and (not (matches(get(object_.get('metadata'), 'name'), '(.*[-.])?(inference|infer|serving)([-.].*)?') or any(matches(l, '(.*[-_.])?(inference|infer|serving)([-_.].*)?') for l in items(get(pod_, 'metadata', 'labels')))))) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v2.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v2) is dict else get(v2, 'preferredDuringSchedulingIgnoredDuringExecution')))))], 0) if (equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) and equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v2.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v2) is dict else get(v2, 'preferredDuringSchedulingIgnoredDuringExecution')))))]), 1) and equal(get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v2.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v2) is dict else get(v2, 'preferredDuringSchedulingIgnoredDuringExecution')))))], 0), get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0))) else (get([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v1) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(v3)))] if (not (u == 'hybrid'))], 0) if equal(size([u for u in [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v1) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(v3)))] if (not (u == 'hybrid'))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v2.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v2) is dict else get(v2, 'preferredDuringSchedulingIgnoredDuringExecution')))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v2.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v2) is dict else get(v2, 'preferredDuringSchedulingIgnoredDuringExecution')))))]), 1) else (get([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))], 0) if equal(size([u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]), 1) else v5)))))))):
                                                     return True
     return False
 
@@ -450,15 +450,15 @@ def PL087(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
     labels = s.labels
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         if lt(0, size(p['productTaints'])):
             v1 = spec.get('tolerations')
             for t in items(v1):
-                if (((not (get(t, 'effect') is not None)) or (get(t, 'effect') in ('NoSchedule', ''))) and (member(get(t, 'key'), p['productTaints']) or ((get(t, 'operator') == 'Exists') and ((not (get(t, 'key') is not None)) or (get(t, 'key') == ''))))):
+                if (((not ((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None)) or ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and (member((t.get('key') if type(t) is dict else get(t, 'key')), p['productTaints']) or (((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') and ((not ((t.get('key') if type(t) is dict else get(t, 'key')) is not None)) or ((t.get('key') if type(t) is dict else get(t, 'key')) == ''))))):
                     break
             else:
                 if (s.once(_asks_cards_03f775) or ((labels.get('tensor-fusion.ai/enabled') == 'true') and (s.effective('is-local-gpu') == 'true'))):
-                    if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(v1)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                    if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(v1)) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
                         return True
     return False
 
@@ -467,15 +467,15 @@ def PL109(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
     labels = s.labels
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         if equal(size(p['productTaints']), 0):
             v1 = spec.get('tolerations')
             for t in items(v1):
-                if (((get(t, 'operator') == 'Exists') and ((not (get(t, 'key') is not None)) or (get(t, 'key') == ''))) or matches(get(t, 'key'), '[^/]+/[^/]+\\.product|nvidia\\.com/gpu')):
+                if ((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') and ((not ((t.get('key') if type(t) is dict else get(t, 'key')) is not None)) or ((t.get('key') if type(t) is dict else get(t, 'key')) == ''))) or matches((t.get('key') if type(t) is dict else get(t, 'key')), '[^/]+/[^/]+\\.product|nvidia\\.com/gpu')):
                     break
             else:
                 if (s.once(_asks_cards_03f775) or ((labels.get('tensor-fusion.ai/enabled') == 'true') and (s.effective('is-local-gpu') == 'true'))):
-                    if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(v1)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                    if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(v1)) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
                         return True
     return False
 
@@ -484,19 +484,19 @@ def PL088(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
     labels = s.labels
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         if (not (spec.get('resourceClaims') is not None)):
             if (not (labels.get('tensor-fusion.ai/enabled') == 'true')):
                 for toleration_key, toleration in pairs(spec.get('tolerations')):
-                    v1 = get(toleration, 'key')
+                    v1 = (toleration.get('key') if type(toleration) is dict else get(toleration, 'key'))
                     if (member(v1, p['productTaints']) or matches(v1, '[^/]+/[^/]+\\.product')):
                         if (not s.once(_asks_cards_03f775)):
                             v2 = spec.get('tolerations')
                             for t_key, t in pairs(v2):
-                                if (lt(integer(t_key), integer(toleration_key)) and (member(get(t, 'key'), p['productTaints']) or matches(get(t, 'key'), '[^/]+/[^/]+\\.product'))):
+                                if (lt(integer(t_key), integer(toleration_key)) and (member((t.get('key') if type(t) is dict else get(t, 'key')), p['productTaints']) or matches((t.get('key') if type(t) is dict else get(t, 'key')), '[^/]+/[^/]+\\.product'))):
                                     break
                             else:
-                                if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(v2)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                                if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(v2)) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
                                     return True
     return False
 
@@ -504,11 +504,11 @@ def PL088(s: Any, p: Any) -> bool:
 def PL089(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for toleration in items(spec.get('tolerations')):
-            if (get(toleration, 'operator') == 'Exists'):
-                if matches(get(toleration, 'key'), '[^/]+/[^/]+\\.product'):
-                    if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+            if ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists'):
+                if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), '[^/]+/[^/]+\\.product'):
+                    if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
                         return True
     return False
 
@@ -516,16 +516,16 @@ def PL089(s: Any, p: Any) -> bool:
 def PL110(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for toleration_key, toleration in pairs(spec.get('tolerations')):
-            v1 = get(toleration, 'value')
+            v1 = (toleration.get('value') if type(toleration) is dict else get(toleration, 'value'))
             if (v1 is not None):
-                if (not (get(toleration, 'operator') == 'Exists')):
-                    v2 = get(toleration, 'key')
+                if (not ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists')):
+                    v2 = (toleration.get('key') if type(toleration) is dict else get(toleration, 'key'))
                     if matches(v2, '[^/]+/[^/]+\\.product'):
                         v3 = spec.get('tolerations')
-                        if lt(0, size([t for t_key, t in pairs(v3) if ((get(t, 'value') is not None) and (not (get(t, 'operator') == 'Exists')) and equal(get(t, 'key'), v2) and (not equal(get(t, 'value'), v1)) and lt(integer(t_key), integer(toleration_key)))])):
-                            if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(v3)) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                        if lt(0, size([t for t_key, t in pairs(v3) if (((t.get('value') if type(t) is dict else get(t, 'value')) is not None) and (not ((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists')) and equal((t.get('key') if type(t) is dict else get(t, 'key')), v2) and (not equal((t.get('value') if type(t) is dict else get(t, 'value')), v1)) and lt(integer(t_key), integer(toleration_key)))])):
+                            if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(v3)) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
                                 return True
     return False
 
@@ -533,14 +533,14 @@ def PL110(s: Any, p: Any) -> bool:
 def PL090(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for toleration in items(spec.get('tolerations')):
-            if (get(toleration, 'operator') == 'Exists'):
-                v1 = get(toleration, 'key')
+            if ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists'):
+                v1 = (toleration.get('key') if type(toleration) is dict else get(toleration, 'key'))
                 if ((not (v1 is not None)) or (v1 == '')):
-                    v2 = get(toleration, 'effect')
+                    v2 = (toleration.get('effect') if type(toleration) is dict else get(toleration, 'effect'))
                     if ((not (v2 is not None)) or (v2 in ('NoSchedule', ''))):
-                        if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                        if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
                             return True
     return False
 
@@ -548,10 +548,10 @@ def PL090(s: Any, p: Any) -> bool:
 def PL111(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for toleration in items(spec.get('tolerations')):
-            if matches(get(toleration, 'key'), '[^/]+/control-plane|node-role\\.kubernetes\\.io/master'):
-                if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+            if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), '[^/]+/control-plane|node-role\\.kubernetes\\.io/master'):
+                if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
                     return True
     return False
 
@@ -559,11 +559,11 @@ def PL111(s: Any, p: Any) -> bool:
 def PL091(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
-        for term in [*items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')), *[get(w, 'preference') for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))]]:
-            for rule in items(get(term, 'matchExpressions')):
-                if (get(rule, 'key') == 'nvidia.com/gpu.driver-version'):
-                    if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for term in [*items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')), *[(w.get('preference') if type(w) is dict else get(w, 'preference')) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))]]:
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if ((rule.get('key') if type(rule) is dict else get(rule, 'key')) == 'nvidia.com/gpu.driver-version'):
+                    if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
                         return True
     return False
 
@@ -571,10 +571,10 @@ def PL091(s: Any, p: Any) -> bool:
 def PL116(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         v1 = spec.get('nodeSelector')
-        if (get(v1, 'nvidia.com/gpu.driver-version') is not None):
-            if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(v1) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+        if ((v1.get('nvidia.com/gpu.driver-version') if type(v1) is dict else get(v1, 'nvidia.com/gpu.driver-version')) is not None):
+            if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(v1) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
                 return True
     return False
 
@@ -582,14 +582,14 @@ def PL116(s: Any, p: Any) -> bool:
 def PL092(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
-        for term in [*items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')), *[get(w, 'preference') for w in [w for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')) if any((get(r, 'operator') in ('Gt', 'Lt')) for r in items(get(w, 'preference', 'matchExpressions')))]]]:
-            for rule in items(get(term, 'matchExpressions')):
-                if (get(rule, 'key') == 'nvidia.com/gpu.memory'):
-                    for value in items(get(rule, 'values')):
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for term in [*items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')), *[(w.get('preference') if type(w) is dict else get(w, 'preference')) for w in [w for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')) if any(((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('Gt', 'Lt')) for r in items(get(w, 'preference', 'matchExpressions')))]]]:
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if ((rule.get('key') if type(rule) is dict else get(rule, 'key')) == 'nvidia.com/gpu.memory'):
+                    for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
                         if (type(value) is str):
                             if (not matches(value, '[+-]?[0-9]+')):
-                                if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                                if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
                                     return True
     return False
 
@@ -597,12 +597,12 @@ def PL092(s: Any, p: Any) -> bool:
 def PL115(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         v1 = spec.get('nodeSelector')
-        v2 = get(v1, 'nvidia.com/gpu.memory')
+        v2 = (v1.get('nvidia.com/gpu.memory') if type(v1) is dict else get(v1, 'nvidia.com/gpu.memory'))
         if (type(v2) is str):
             if (not matches(v2, '[0-9]+')):
-                if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(v1) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(v1) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
                     return True
     return False
 
@@ -610,20 +610,20 @@ def PL115(s: Any, p: Any) -> bool:
 def PL119(s: Any, p: Any) -> bool:
     object_ = s.object
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         for choice in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')):
-            v1 = get(choice, 'preference')
-            v2 = get(v1, 'matchExpressions')
+            v1 = (choice.get('preference') if type(choice) is dict else get(choice, 'preference'))
+            v2 = (v1.get('matchExpressions') if type(v1) is dict else get(v1, 'matchExpressions'))
             for r in items(v2):
-                if (get(r, 'operator') in ('Gt', 'Lt')):
+                if ((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('Gt', 'Lt')):
                     break
             else:
                 for rule in items(v2):
-                    if (get(rule, 'key') == 'nvidia.com/gpu.memory'):
-                        for value in items(get(rule, 'values')):
+                    if ((rule.get('key') if type(rule) is dict else get(rule, 'key')) == 'nvidia.com/gpu.memory'):
+                        for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
                             if (type(value) is str):
                                 if (not matches(value, '[+-]?[0-9]+')):
-                                    if (any(matches(get(t, 'key'), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches(get(r, 'key'), p['usagePattern']) for r in items(get(t, 'matchExpressions'))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                                    if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
                                         return True
     return False
 
@@ -632,13 +632,13 @@ def PL094(s: Any, p: Any) -> bool:
     object_ = s.object
     labels = s.labels
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         if (labels.get('tensor-fusion.ai/enabled') == 'true'):
             for toleration in items(spec.get('tolerations')):
-                v1 = get(toleration, 'value')
+                v1 = (toleration.get('value') if type(toleration) is dict else get(toleration, 'value'))
                 if (type(v1) is str):
-                    if (not (get(toleration, 'operator') == 'Exists')):
-                        if matches(get(toleration, 'key'), '[^/]+/[^/]+\\.product'):
+                    if (not ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists')):
+                        if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), '[^/]+/[^/]+\\.product'):
                             v2 = split(lower(s.effective('gpu-model')), ' ')
                             for a in v2:
                                 if any(any((matches(w, '.*[0-9].*') and (not matches(w, '[0-9]+g(i?b)?'))) for w in split(b, '_')) for b in split(a, '-')):
@@ -655,11 +655,580 @@ def PL095(s: Any, p: Any) -> bool:
     object_ = s.object
     labels = s.labels
     spec = s.spec
-    if (not (get(object_, 'kind') == 'DaemonSet')):
+    if (not (object_.get('kind') == 'DaemonSet')):
         if (labels.get('tensor-fusion.ai/enabled') == 'true'):
             if (s.effective('is-local-gpu') == 'false'):
                 for t in items(spec.get('tolerations')):
-                    if ((member(get(t, 'key'), p['productTaints']) or matches(get(t, 'key'), '[^/]+/[^/]+\\.product') or matches(get(t, 'key'), p['usagePattern'])) and (not any((equal(get(o, 'key'), get(t, 'key')) or ((get(o, 'operator') == 'Exists') and ((not (get(o, 'key') is not None)) or (get(o, 'key') == '')))) for o in items((get(s.parsed(s.effective('worker-pod-template'), 'yaml'), 'spec', 'tolerations') if (type(s.effective('worker-pod-template')) is str) else get(s.effective('worker-pod-template'), 'spec', 'tolerations')))))):
+                    if ((member((t.get('key') if type(t) is dict else get(t, 'key')), p['productTaints']) or matches((t.get('key') if type(t) is dict else get(t, 'key')), '[^/]+/[^/]+\\.product') or matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) and (not any((equal((o.get('key') if type(o) is dict else get(o, 'key')), (t.get('key') if type(t) is dict else get(t, 'key'))) or (((o.get('operator') if type(o) is dict else get(o, 'operator')) == 'Exists') and ((not ((o.get('key') if type(o) is dict else get(o, 'key')) is not None)) or ((o.get('key') if type(o) is dict else get(o, 'key')) == '')))) for o in items((get(s.parsed(s.effective('worker-pod-template'), 'yaml'), 'spec', 'tolerations') if (type(s.effective('worker-pod-template')) is str) else get(s.effective('worker-pod-template'), 'spec', 'tolerations')))))):
                         return True
                         break
+    return False
+
+
+def PL078_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        if (not lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]))):
+            v1 = get(spec.get('affinity'), 'nodeAffinity')
+            for t in items(get(v1, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+                if any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
+                    break
+            else:
+                if lt(0, size([u for u in items(('training', 'inference', 'hybrid')) if (member(u, [u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any((equal((t.get('value') if type(t) is dict else get(t, 'value')), u) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))))]) or ((u == 'hybrid') and (any((((t.get('value') if type(t) is dict else get(t, 'value')) == 'hybrid') and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) for t in items(spec.get('tolerations'))) or any(any((member('hybrid', (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v1.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v1) is dict else get(v1, 'preferredDuringSchedulingIgnoredDuringExecution')))))) or member(u, [u for u in items(('training', 'inference', 'hybrid')) if ((not (u == 'hybrid')) and any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items((v1.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v1) is dict else get(v1, 'preferredDuringSchedulingIgnoredDuringExecution')))))]))])):
+                    return True
+    return False
+
+
+def PL101_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        if equal(size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]), 0):
+            for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+                if equal(size((term.get('matchFields') if type(term) is dict else get(term, 'matchFields'))), 0):
+                    v1 = (term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))
+                    if lt(0, size(v1)):
+                        for x in items(v1):
+                            if matches((x.get('key') if type(x) is dict else get(x, 'key')), p['usagePattern']):
+                                break
+                        else:
+                            for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+                                if any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
+                                    return True
+                                    break
+    return False
+
+
+def PL079_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for term in [*items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')), *[(w.get('preference') if type(w) is dict else get(w, 'preference')) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))]]:
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if matches((rule.get('key') if type(rule) is dict else get(rule, 'key')), p['usagePattern']):
+                    for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
+                        if (value is not None):
+                            if (not (value in ('training', 'inference', 'hybrid'))):
+                                return True
+    return False
+
+
+def PL103_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            v1 = (toleration.get('value') if type(toleration) is dict else get(toleration, 'value'))
+            if (v1 is not None):
+                if (not ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists')):
+                    if (not (v1 == '')):
+                        if (not (v1 in ('training', 'inference', 'hybrid'))):
+                            if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), p['usagePattern']):
+                                return True
+    return False
+
+
+def PL104_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for value in [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]:
+            if (value is not None):
+                if (not (value in ('training', 'inference', 'hybrid'))):
+                    return True
+    return False
+
+
+def PL080_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) == 'In'):
+                    if matches((rule.get('key') if type(rule) is dict else get(rule, 'key')), p['usagePattern']):
+                        for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
+                            if (value == 'training'):
+                                return True
+    return False
+
+
+def PL120_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for value in [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]:
+            if (value == 'training'):
+                return True
+    return False
+
+
+def PL081_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) == 'In'):
+                    if matches((rule.get('key') if type(rule) is dict else get(rule, 'key')), p['usagePattern']):
+                        for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
+                            if (value == 'inference'):
+                                return True
+    return False
+
+
+def PL102_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) in ('Exists', 'NotIn')):
+                    if matches((rule.get('key') if type(rule) is dict else get(rule, 'key')), p['usagePattern']):
+                        return True
+    return False
+
+
+def PL082_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        v1 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
+        if equal(size(v1), 0):
+            for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+                for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                    if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) == 'In'):
+                        if lt(0, size((rule.get('values') if type(rule) is dict else get(rule, 'values')))):
+                            if matches((rule.get('key') if type(rule) is dict else get(rule, 'key')), p['usagePattern']):
+                                for n in v1:
+                                    if not (n in ('training', 'inference', 'hybrid')):
+                                        break
+                                else:
+                                    v2 = get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
+                                    for t in items(v2):
+                                        if not all(((not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items((r.get('values') if type(r) is dict else get(r, 'values')))))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
+                                            break
+                                    else:
+                                        if (not member('hybrid', [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v1) and ((not (v2 is not None)) or any((lt(0, add(size((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))), size((t.get('matchFields') if type(t) is dict else get(t, 'matchFields'))))) and all((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'Exists') or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values')))) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'NotIn') and (not member(u, (r.get('values') if type(r) is dict else get(r, 'values'))))) or (not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))))) for t in items(v2))))])):
+                                            return True
+    return False
+
+
+def PL105_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        v1 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
+        if equal(size(v1), 0):
+            for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+                for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                    if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) == 'In'):
+                        if member('hybrid', (rule.get('values') if type(rule) is dict else get(rule, 'values'))):
+                            if matches((rule.get('key') if type(rule) is dict else get(rule, 'key')), p['usagePattern']):
+                                for n in v1:
+                                    if not (n in ('training', 'inference', 'hybrid')):
+                                        break
+                                else:
+                                    v2 = get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
+                                    for t in items(v2):
+                                        if not all(((not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items((r.get('values') if type(r) is dict else get(r, 'values')))))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
+                                            break
+                                    else:
+                                        for u in [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v1) and ((not (v2 is not None)) or any((lt(0, add(size((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))), size((t.get('matchFields') if type(t) is dict else get(t, 'matchFields'))))) and all((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'Exists') or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values')))) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'NotIn') and (not member(u, (r.get('values') if type(r) is dict else get(r, 'values'))))) or (not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))))) for t in items(v2))))]:
+                                            if not (u == 'hybrid'):
+                                                break
+                                        else:
+                                            return True
+    return False
+
+
+def PL118_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        v1 = spec.get('nodeSelector')
+        v2 = [n for n_key, n in pairs(v1) if matches(n_key, p['usagePattern'])]
+        if lt(0, size(v2)):
+            for value in v2:
+                if (value in ('training', 'inference', 'hybrid')):
+                    return True
+    return False
+
+
+def PL083_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) == 'In'):
+                    v1 = (rule.get('key') if type(rule) is dict else get(rule, 'key'))
+                    if matches(v1, p['usagePattern']):
+                        for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
+                            if (not (value == 'hybrid')):
+                                if (value in ('training', 'inference', 'hybrid')):
+                                    v2 = spec.get('tolerations')
+                                    for t in items(v2):
+                                        if (((not equal((t.get('key') if type(t) is dict else get(t, 'key')), v1)) and matches((t.get('key') if type(t) is dict else get(t, 'key')), '[^/]+/node\\.usage')) or ((not ((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists')) and (not ((t.get('value') if type(t) is dict else get(t, 'value')) in ('training', 'inference', 'hybrid'))) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) or (((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None) and (not ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and (((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') or equal((t.get('value') if type(t) is dict else get(t, 'value')), value)) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']))):
+                                            break
+                                    else:
+                                        if (not member(value, [u for u in items(('training', 'inference', 'hybrid')) if any(((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') or equal((t.get('value') if type(t) is dict else get(t, 'value')), u)) and ((not ((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None)) or ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and ((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') and ((not ((t.get('key') if type(t) is dict else get(t, 'key')) is not None)) or ((t.get('key') if type(t) is dict else get(t, 'key')) == ''))) or matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']))) for t in items(v2))])):
+                                            return True
+    return False
+
+
+def PL106_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for term in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) == 'In'):
+                    v1 = (rule.get('key') if type(rule) is dict else get(rule, 'key'))
+                    if matches(v1, p['usagePattern']):
+                        for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
+                            if (value == 'hybrid'):
+                                v2 = spec.get('tolerations')
+                                for t in items(v2):
+                                    if (((not equal((t.get('key') if type(t) is dict else get(t, 'key')), v1)) and matches((t.get('key') if type(t) is dict else get(t, 'key')), '[^/]+/node\\.usage')) or ((not ((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists')) and (not ((t.get('value') if type(t) is dict else get(t, 'value')) in ('training', 'inference', 'hybrid'))) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern'])) or (((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None) and (not ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and (((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') or ((t.get('value') if type(t) is dict else get(t, 'value')) == 'hybrid')) and matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']))):
+                                        break
+                                else:
+                                    if (not member('hybrid', [u for u in items(('training', 'inference', 'hybrid')) if any(((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') or equal((t.get('value') if type(t) is dict else get(t, 'value')), u)) and ((not ((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None)) or ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and ((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') and ((not ((t.get('key') if type(t) is dict else get(t, 'key')) is not None)) or ((t.get('key') if type(t) is dict else get(t, 'key')) == ''))) or matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']))) for t in items(v2))])):
+                                        return True
+    return False
+
+
+def PL114_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for value in [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]:
+            if (value in ('training', 'inference', 'hybrid')):
+                v1 = spec.get('tolerations')
+                for t in items(v1):
+                    if (matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) and (((not ((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists')) and (not ((t.get('value') if type(t) is dict else get(t, 'value')) in ('training', 'inference', 'hybrid')))) or (((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None) and (not ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and (((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') or equal((t.get('value') if type(t) is dict else get(t, 'value')), value))))):
+                        break
+                else:
+                    if (not member(value, [u for u in items(('training', 'inference', 'hybrid')) if any(((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') or equal((t.get('value') if type(t) is dict else get(t, 'value')), u)) and ((not ((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None)) or ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and ((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') and ((not ((t.get('key') if type(t) is dict else get(t, 'key')) is not None)) or ((t.get('key') if type(t) is dict else get(t, 'key')) == ''))) or matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']))) for t in items(v1))])):
+                        return True
+    return False
+
+
+def PL107_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), p['usagePattern']):
+                return True
+    return False
+
+
+def PL117_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            v1 = (toleration.get('key') if type(toleration) is dict else get(toleration, 'key'))
+            if matches(v1, '[^/]+/node\\.usage'):
+                v2 = get([k for k in [get([r for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))) if matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])], 0, 'key') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))] if (k is not None)], 0)
+                if (v2 is not None):
+                    if (not equal(v1, v2)):
+                        return True
+    return False
+
+
+def PL084_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            if (not ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists')):
+                v1 = (toleration.get('value') if type(toleration) is dict else get(toleration, 'value'))
+                if (v1 in ('training', 'inference', 'hybrid')):
+                    if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), p['usagePattern']):
+                        v2 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
+                        for n in v2:
+                            if not (n in ('training', 'inference', 'hybrid')):
+                                break
+                        else:
+                            if (lt(0, size(v2)) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))):
+                                v3 = get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
+                                for t in items(v3):
+                                    if not all(((not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items((r.get('values') if type(r) is dict else get(r, 'values')))))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
+                                        break
+                                else:
+                                    if (not member(v1, [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v2) and ((not (v3 is not None)) or any((lt(0, add(size((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))), size((t.get('matchFields') if type(t) is dict else get(t, 'matchFields'))))) and all((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'Exists') or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values')))) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'NotIn') and (not member(u, (r.get('values') if type(r) is dict else get(r, 'values'))))) or (not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))))) for t in items(v3))))])):
+                                        return True
+    return False
+
+
+def PL108_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            if ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists'):
+                if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), p['usagePattern']):
+                    return True
+    return False
+
+
+def PL085_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        v1 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
+        if equal(size(v1), 0):
+            for n in v1:
+                if not (n in ('training', 'inference', 'hybrid')):
+                    break
+            else:
+                v2 = get(spec.get('affinity'), 'nodeAffinity')
+                for w in items((v2.get('preferredDuringSchedulingIgnoredDuringExecution') if type(v2) is dict else get(v2, 'preferredDuringSchedulingIgnoredDuringExecution'))):
+                    if any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))):
+                        break
+                else:
+                    v3 = get(v2, 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
+                    for t in items(v3):
+                        if not all(((not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items((r.get('values') if type(r) is dict else get(r, 'values')))))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
+                            break
+                    else:
+                        v4 = [u for u in items(('training', 'inference', 'hybrid')) if (member(u, v1) or any(any((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(v3)))]
+                        if member('hybrid', v4):
+                            if lt(0, size([u for u in v4 if (not (u == 'hybrid'))])):
+                                return True
+    return False
+
+
+def PL112_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for choice in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')):
+            for n in [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]:
+                if not (n in ('training', 'inference', 'hybrid')):
+                    break
+            else:
+                for r in items(get(choice, 'preference', 'matchExpressions')):
+                    if (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member('hybrid', (r.get('values') if type(r) is dict else get(r, 'values'))) and matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])):
+                        for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')):
+                            if not all(((not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items((r.get('values') if type(r) is dict else get(r, 'values')))))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
+                                break
+                        else:
+                            return True
+                        break
+    return False
+
+
+def PL113_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for choice in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')):
+            for rule in items(get(choice, 'preference', 'matchExpressions')):
+                if ((rule.get('operator') if type(rule) is dict else get(rule, 'operator')) == 'In'):
+                    if matches((rule.get('key') if type(rule) is dict else get(rule, 'key')), p['usagePattern']):
+                        for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
+                            if (value in ('training', 'inference', 'hybrid')):
+                                v1 = [n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])]
+                                for n in v1:
+                                    if not (n in ('training', 'inference', 'hybrid')):
+                                        break
+                                else:
+                                    if (lt(0, size(v1)) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')))):
+                                        v2 = get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')
+                                        for t in items(v2):
+                                            if not all(((not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern'])) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('In', 'NotIn', 'Exists', 'DoesNotExist')) and all((v in ('training', 'inference', 'hybrid')) for v in items((r.get('values') if type(r) is dict else get(r, 'values')))))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))):
+                                                break
+                                        else:
+                                            if (not member(value, [u for u in items(('training', 'inference', 'hybrid')) if (all(equal(n, u) for n in v1) and ((not (v2 is not None)) or any((lt(0, add(size((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))), size((t.get('matchFields') if type(t) is dict else get(t, 'matchFields'))))) and all((((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'Exists') or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'In') and member(u, (r.get('values') if type(r) is dict else get(r, 'values')))) or (((r.get('operator') if type(r) is dict else get(r, 'operator')) == 'NotIn') and (not member(u, (r.get('values') if type(r) is dict else get(r, 'values'))))) or (not matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']))) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions'))))) for t in items(v2))))])):
+                                                return True
+    return False
+
+
+def PL087_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        if lt(0, size(p['productTaints'])):
+            v1 = spec.get('tolerations')
+            for t in items(v1):
+                if (((not ((t.get('effect') if type(t) is dict else get(t, 'effect')) is not None)) or ((t.get('effect') if type(t) is dict else get(t, 'effect')) in ('NoSchedule', ''))) and (member((t.get('key') if type(t) is dict else get(t, 'key')), p['productTaints']) or (((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') and ((not ((t.get('key') if type(t) is dict else get(t, 'key')) is not None)) or ((t.get('key') if type(t) is dict else get(t, 'key')) == ''))))):
+                    break
+            else:
+                if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(v1)) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                    return True
+    return False
+
+
+def PL109_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        if equal(size(p['productTaints']), 0):
+            v1 = spec.get('tolerations')
+            for t in items(v1):
+                if ((((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists') and ((not ((t.get('key') if type(t) is dict else get(t, 'key')) is not None)) or ((t.get('key') if type(t) is dict else get(t, 'key')) == ''))) or matches((t.get('key') if type(t) is dict else get(t, 'key')), '[^/]+/[^/]+\\.product|nvidia\\.com/gpu')):
+                    break
+            else:
+                if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(v1)) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                    return True
+    return False
+
+
+def PL088_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for toleration_key, toleration in pairs(spec.get('tolerations')):
+            v1 = (toleration.get('key') if type(toleration) is dict else get(toleration, 'key'))
+            if (member(v1, p['productTaints']) or matches(v1, '[^/]+/[^/]+\\.product')):
+                v2 = spec.get('tolerations')
+                for t_key, t in pairs(v2):
+                    if (lt(integer(t_key), integer(toleration_key)) and (member((t.get('key') if type(t) is dict else get(t, 'key')), p['productTaints']) or matches((t.get('key') if type(t) is dict else get(t, 'key')), '[^/]+/[^/]+\\.product'))):
+                        break
+                else:
+                    if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(v2)) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                        return True
+    return False
+
+
+def PL089_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            if ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists'):
+                if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), '[^/]+/[^/]+\\.product'):
+                    if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                        return True
+    return False
+
+
+def PL110_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for toleration_key, toleration in pairs(spec.get('tolerations')):
+            v1 = (toleration.get('value') if type(toleration) is dict else get(toleration, 'value'))
+            if (v1 is not None):
+                if (not ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists')):
+                    v2 = (toleration.get('key') if type(toleration) is dict else get(toleration, 'key'))
+                    if matches(v2, '[^/]+/[^/]+\\.product'):
+                        v3 = spec.get('tolerations')
+                        if lt(0, size([t for t_key, t in pairs(v3) if (((t.get('value') if type(t) is dict else get(t, 'value')) is not None) and (not ((t.get('operator') if type(t) is dict else get(t, 'operator')) == 'Exists')) and equal((t.get('key') if type(t) is dict else get(t, 'key')), v2) and (not equal((t.get('value') if type(t) is dict else get(t, 'value')), v1)) and lt(integer(t_key), integer(toleration_key)))])):
+                            if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(v3)) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                                return True
+    return False
+
+
+def PL090_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            if ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists'):
+                v1 = (toleration.get('key') if type(toleration) is dict else get(toleration, 'key'))
+                if ((not (v1 is not None)) or (v1 == '')):
+                    v2 = (toleration.get('effect') if type(toleration) is dict else get(toleration, 'effect'))
+                    if ((not (v2 is not None)) or (v2 in ('NoSchedule', ''))):
+                        if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                            return True
+    return False
+
+
+def PL111_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), '[^/]+/control-plane|node-role\\.kubernetes\\.io/master'):
+                if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                    return True
+    return False
+
+
+def PL091_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for term in [*items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')), *[(w.get('preference') if type(w) is dict else get(w, 'preference')) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))]]:
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if ((rule.get('key') if type(rule) is dict else get(rule, 'key')) == 'nvidia.com/gpu.driver-version'):
+                    if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                        return True
+    return False
+
+
+def PL116_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        v1 = spec.get('nodeSelector')
+        if ((v1.get('nvidia.com/gpu.driver-version') if type(v1) is dict else get(v1, 'nvidia.com/gpu.driver-version')) is not None):
+            if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(v1) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                return True
+    return False
+
+
+def PL092_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for term in [*items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms')), *[(w.get('preference') if type(w) is dict else get(w, 'preference')) for w in [w for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')) if any(((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('Gt', 'Lt')) for r in items(get(w, 'preference', 'matchExpressions')))]]]:
+            for rule in items((term.get('matchExpressions') if type(term) is dict else get(term, 'matchExpressions'))):
+                if ((rule.get('key') if type(rule) is dict else get(rule, 'key')) == 'nvidia.com/gpu.memory'):
+                    for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
+                        if (type(value) is str):
+                            if (not matches(value, '[+-]?[0-9]+')):
+                                if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                                    return True
+    return False
+
+
+def PL115_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        v1 = spec.get('nodeSelector')
+        v2 = (v1.get('nvidia.com/gpu.memory') if type(v1) is dict else get(v1, 'nvidia.com/gpu.memory'))
+        if (type(v2) is str):
+            if (not matches(v2, '[0-9]+')):
+                if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(v1) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                    return True
+    return False
+
+
+def PL119_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for choice in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution')):
+            v1 = (choice.get('preference') if type(choice) is dict else get(choice, 'preference'))
+            v2 = (v1.get('matchExpressions') if type(v1) is dict else get(v1, 'matchExpressions'))
+            for r in items(v2):
+                if ((r.get('operator') if type(r) is dict else get(r, 'operator')) in ('Gt', 'Lt')):
+                    break
+            else:
+                for rule in items(v2):
+                    if ((rule.get('key') if type(rule) is dict else get(rule, 'key')) == 'nvidia.com/gpu.memory'):
+                        for value in items((rule.get('values') if type(rule) is dict else get(rule, 'values'))):
+                            if (type(value) is str):
+                                if (not matches(value, '[+-]?[0-9]+')):
+                                    if (any(matches((t.get('key') if type(t) is dict else get(t, 'key')), p['usagePattern']) for t in items(spec.get('tolerations'))) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items(get(w, 'preference', 'matchExpressions'))) for w in items(get(spec.get('affinity'), 'nodeAffinity', 'preferredDuringSchedulingIgnoredDuringExecution'))) or (lt(0, size([n for n_key, n in pairs(spec.get('nodeSelector')) if matches(n_key, p['usagePattern'])])) or any(any(matches((r.get('key') if type(r) is dict else get(r, 'key')), p['usagePattern']) for r in items((t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')))) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))))):
+                                        return True
+    return False
+
+
+def PL094_placement(s: Any, p: Any) -> bool:
+    object_ = s.object
+    spec = s.spec
+    if (not (object_.get('kind') == 'DaemonSet')):
+        for toleration in items(spec.get('tolerations')):
+            if (type((toleration.get('value') if type(toleration) is dict else get(toleration, 'value'))) is str):
+                if (not ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists')):
+                    if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), '[^/]+/[^/]+\\.product'):
+                        return True
     return False

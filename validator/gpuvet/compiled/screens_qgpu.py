@@ -27,8 +27,12 @@ def _node_of_qgpu_60ffdb(s: Any) -> Any:
 
 
 def QG003(s: Any, p: Any) -> bool:
-    if s.once(_in_bytes_6facfa):
-        return True
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+    if (whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))) is not None):
+        if s.once(_in_bytes_6facfa):
+            return True
     return False
 
 
@@ -218,7 +222,7 @@ def QG020(s: Any, p: Any) -> bool:
 def QG021(s: Any, p: Any) -> bool:
     self_ = s.value
     object_ = s.object
-    for policy_key, policy in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
+    for policy_key, policy in [*(pairs(get(self_, 'metadata', 'labels')) if (object_.get('kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
         if (policy_key == 'tke.cloud.tencent.com/qgpu-schedule-policy'):
             if (type(policy) is str):
                 if (not (policy in ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))):
@@ -229,17 +233,17 @@ def QG021(s: Any, p: Any) -> bool:
 def QG022(s: Any, p: Any) -> bool:
     self_ = s.value
     object_ = s.object
-    for policy_key, policy in [*pairs(get(self_, 'labels')), *pairs(get(self_, 'annotations'))]:
+    for policy_key, policy in [*pairs((self_.get('labels') if type(self_) is dict else get(self_, 'labels'))), *pairs((self_.get('annotations') if type(self_) is dict else get(self_, 'annotations')))]:
         if (policy_key == 'tke.cloud.tencent.com/qgpu-schedule-policy'):
-            v1 = get(object_, 'kind')
-            if (((v1 == 'Node') and (not member(policy_key, get(self_, 'labels')))) or (not matches(v1, '(Node|Machine).*'))):
+            v1 = object_.get('kind')
+            if (((v1 == 'Node') and (not member(policy_key, (self_.get('labels') if type(self_) is dict else get(self_, 'labels'))))) or (not matches(v1, '(Node|Machine).*'))):
                 return True
     return False
 
 
 def QG023(s: Any, p: Any) -> bool:
     spec = s.spec
-    for policy in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if (v_key == 'tke.cloud.tencent.com/qgpu-schedule-policy')], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'key') == 'tke.cloud.tencent.com/qgpu-schedule-policy') and (get(e, 'operator') == 'In'))]])]:
+    for policy in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if (v_key == 'tke.cloud.tencent.com/qgpu-schedule-policy')], *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in [e for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if (((e.get('key') if type(e) is dict else get(e, 'key')) == 'tke.cloud.tencent.com/qgpu-schedule-policy') and ((e.get('operator') if type(e) is dict else get(e, 'operator')) == 'In'))]])]:
         if (type(policy) is str):
             if (not (policy in ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))):
                 return True
@@ -250,7 +254,7 @@ def QG025(s: Any, p: Any) -> bool:
     self_ = s.value
     object_ = s.object
     if s.once(_node_of_qgpu_60ffdb):
-        for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
+        for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (object_.get('kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
             if member(driver_key, get(FACTS['qgpu-drivers'], 'labels')):
                 if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
                     v1 = get(split(driver, '.'), 0)
@@ -264,7 +268,7 @@ def QG103(s: Any, p: Any) -> bool:
     self_ = s.value
     object_ = s.object
     if s.once(_node_of_qgpu_60ffdb):
-        for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
+        for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (object_.get('kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
             if member(driver_key, get(FACTS['qgpu-drivers'], 'labels')):
                 v1 = get(split(driver, '.'), 0)
                 if (get(FACTS['qgpu-drivers'], 'later', v1) is not None):
@@ -278,7 +282,7 @@ def QG026(s: Any, p: Any) -> bool:
     self_ = s.value
     object_ = s.object
     if s.once(_node_of_qgpu_60ffdb):
-        for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
+        for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (object_.get('kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
             if member(driver_key, get(FACTS['qgpu-drivers'], 'labels')):
                 if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
                     if lt(version(get(FACTS['qgpu-drivers'], 'branches', get(split(driver, '.'), 0), 'maximum')), version(driver)):
@@ -290,7 +294,7 @@ def QG104(s: Any, p: Any) -> bool:
     self_ = s.value
     object_ = s.object
     if s.once(_node_of_qgpu_60ffdb):
-        for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
+        for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (object_.get('kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
             if member(driver_key, get(FACTS['qgpu-drivers'], 'labels')):
                 if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
                     if lt(version(get(FACTS['qgpu-drivers'], 'branches', get(split(driver, '.'), 0), 'maximum')), version(driver)):
@@ -302,7 +306,7 @@ def QG027(s: Any, p: Any) -> bool:
     self_ = s.value
     object_ = s.object
     if s.once(_node_of_qgpu_60ffdb):
-        for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
+        for driver_key, driver in [*(pairs(get(self_, 'metadata', 'labels')) if (object_.get('kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
             if (driver is not None):
                 if (type(driver) is str):
                     if member(driver_key, get(FACTS['qgpu-drivers'], 'labels')):
@@ -313,7 +317,7 @@ def QG027(s: Any, p: Any) -> bool:
 
 def QG125(s: Any, p: Any) -> bool:
     spec = s.spec
-    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in [e for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if (((e.get('operator') if type(e) is dict else get(e, 'operator')) == 'In') and member((e.get('key') if type(e) is dict else get(e, 'key')), get(FACTS['qgpu-drivers'], 'labels')))]])]:
         if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
             v1 = get(split(driver, '.'), 0)
             if (not (get(FACTS['qgpu-drivers'], 'later', v1) is not None)):
@@ -325,7 +329,7 @@ def QG125(s: Any, p: Any) -> bool:
 
 def QG128(s: Any, p: Any) -> bool:
     spec = s.spec
-    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in [e for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if (((e.get('operator') if type(e) is dict else get(e, 'operator')) == 'In') and member((e.get('key') if type(e) is dict else get(e, 'key')), get(FACTS['qgpu-drivers'], 'labels')))]])]:
         v1 = get(split(driver, '.'), 0)
         if (get(FACTS['qgpu-drivers'], 'later', v1) is not None):
             if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
@@ -337,7 +341,7 @@ def QG128(s: Any, p: Any) -> bool:
 
 def QG126(s: Any, p: Any) -> bool:
     spec = s.spec
-    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in [e for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if (((e.get('operator') if type(e) is dict else get(e, 'operator')) == 'In') and member((e.get('key') if type(e) is dict else get(e, 'key')), get(FACTS['qgpu-drivers'], 'labels')))]])]:
         if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
             if lt(version(get(FACTS['qgpu-drivers'], 'branches', get(split(driver, '.'), 0), 'maximum')), version(driver)):
                 if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
@@ -347,7 +351,7 @@ def QG126(s: Any, p: Any) -> bool:
 
 def QG129(s: Any, p: Any) -> bool:
     spec = s.spec
-    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in [e for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if (((e.get('operator') if type(e) is dict else get(e, 'operator')) == 'In') and member((e.get('key') if type(e) is dict else get(e, 'key')), get(FACTS['qgpu-drivers'], 'labels')))]])]:
         if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
             if lt(version(get(FACTS['qgpu-drivers'], 'branches', get(split(driver, '.'), 0), 'maximum')), version(driver)):
                 if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
@@ -357,7 +361,7 @@ def QG129(s: Any, p: Any) -> bool:
 
 def QG127(s: Any, p: Any) -> bool:
     spec = s.spec
-    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in [e for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if (((e.get('operator') if type(e) is dict else get(e, 'operator')) == 'In') and member((e.get('key') if type(e) is dict else get(e, 'key')), get(FACTS['qgpu-drivers'], 'labels')))]])]:
         if (driver is not None):
             if (type(driver) is str):
                 if (not matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?')):
@@ -370,7 +374,7 @@ def QG029(s: Any, p: Any) -> bool:
     self_ = s.value
     object_ = s.object
     if s.once(_node_of_qgpu_60ffdb):
-        for card_key, card in [*(pairs(get(self_, 'metadata', 'labels')) if (get(object_, 'kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
+        for card_key, card in [*(pairs(get(self_, 'metadata', 'labels')) if (object_.get('kind') == 'Node') else pairs(None)), *pairs(get(self_, 'spec', 'template', 'spec', 'metadata', 'labels')), *pairs(get(self_, 'spec', 'template', 'metadata', 'labels'))]:
             if (type(card) is str):
                 if member(card_key, get(FACTS['qgpu-cards'], 'labels')):
                     if (not matches(card, get(FACTS['qgpu-cards'], 'pattern'))):
@@ -380,7 +384,7 @@ def QG029(s: Any, p: Any) -> bool:
 
 def QG130(s: Any, p: Any) -> bool:
     spec = s.spec
-    for card in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-cards'], 'labels'))], *flatten([get(e, 'values') for e in [e for e in flatten([get(t, 'matchExpressions') for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if ((get(e, 'operator') == 'In') and member(get(e, 'key'), get(FACTS['qgpu-cards'], 'labels')))]])]:
+    for card in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-cards'], 'labels'))], *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in [e for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if (((e.get('operator') if type(e) is dict else get(e, 'operator')) == 'In') and member((e.get('key') if type(e) is dict else get(e, 'key')), get(FACTS['qgpu-cards'], 'labels')))]])]:
         if (type(card) is str):
             if (not matches(card, get(FACTS['qgpu-cards'], 'pattern'))):
                 if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
@@ -441,7 +445,7 @@ def QG016(s: Any, p: Any) -> bool:
 def QG047(s: Any, p: Any) -> bool:
     spec = s.spec
     for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))]:
-        v1 = get(c, 'resources')
+        v1 = (c.get('resources') if type(c) is dict else get(c, 'resources'))
         v2 = get(v1, 'limits', 'tke.cloud.tencent.com/qgpu-core')
         if ((v2 if (v2 is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-core')) is not None):
             if lt(s.once_for_all('QG047.3', ('Node',), lambda: largest(s.once_for_all('QG047.1', ('Node',), lambda: [quantity(get(n, 'status', 'capacity', 'tke.cloud.tencent.com/qgpu-core')) for n in items(s.find_all('Node'))]))), s.pod_sum('tke.cloud.tencent.com/qgpu-core')):
@@ -527,11 +531,11 @@ def QG034(s: Any, p: Any) -> bool:
 def QG041(s: Any, p: Any) -> bool:
     spec = s.spec
     for c in items(spec.get('initContainers')):
-        v1 = get(c, 'resources')
-        v2 = get(v1, 'limits')
-        v3 = get(v2, 'tke.cloud.tencent.com/qgpu-core')
+        v1 = (c.get('resources') if type(c) is dict else get(c, 'resources'))
+        v2 = (v1.get('limits') if type(v1) is dict else get(v1, 'limits'))
+        v3 = (v2.get('tke.cloud.tencent.com/qgpu-core') if type(v2) is dict else get(v2, 'tke.cloud.tencent.com/qgpu-core'))
         v4 = (v3 if (v3 is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-core'))
-        if lt(0, quantity((v4 if (v4 is not None) else ((get(v2, 'tke.cloud.tencent.com/qgpu-memory') if (get(v2, 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-memory')) if ((get(v2, 'tke.cloud.tencent.com/qgpu-memory') if (get(v2, 'tke.cloud.tencent.com/qgpu-memory') is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-memory')) is not None) else (get(v2, 'tke.cloud.tencent.com/qgpu-core-greedy') if (get(v2, 'tke.cloud.tencent.com/qgpu-core-greedy') is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')))))):
+        if lt(0, quantity((v4 if (v4 is not None) else (((v2.get('tke.cloud.tencent.com/qgpu-memory') if type(v2) is dict else get(v2, 'tke.cloud.tencent.com/qgpu-memory')) if ((v2.get('tke.cloud.tencent.com/qgpu-memory') if type(v2) is dict else get(v2, 'tke.cloud.tencent.com/qgpu-memory')) is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-memory')) if (((v2.get('tke.cloud.tencent.com/qgpu-memory') if type(v2) is dict else get(v2, 'tke.cloud.tencent.com/qgpu-memory')) if ((v2.get('tke.cloud.tencent.com/qgpu-memory') if type(v2) is dict else get(v2, 'tke.cloud.tencent.com/qgpu-memory')) is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-memory')) is not None) else ((v2.get('tke.cloud.tencent.com/qgpu-core-greedy') if type(v2) is dict else get(v2, 'tke.cloud.tencent.com/qgpu-core-greedy')) if ((v2.get('tke.cloud.tencent.com/qgpu-core-greedy') if type(v2) is dict else get(v2, 'tke.cloud.tencent.com/qgpu-core-greedy')) is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')))))):
             return True
     return False
 
@@ -556,10 +560,10 @@ def QG045(s: Any, p: Any) -> bool:
 
 def QG036(s: Any, p: Any) -> bool:
     self_ = s.value
-    for rule in items(get(self_, 'rules')):
-        for verb in items(get(rule, 'verbs')):
+    for rule in items((self_.get('rules') if type(self_) is dict else get(self_, 'rules'))):
+        for verb in items((rule.get('verbs') if type(rule) is dict else get(rule, 'verbs'))):
             if (not (verb == '*')):
-                if lt(0, size([r for r in items(get(rule, 'resources')) if (any((member(r, get(g, 'resources')) and member(get(g, 'group'), get(rule, 'apiGroups'))) for g in items(get(FACTS['qgpu-roles'], 'roles', get(self_, 'metadata', 'name')))) and (not any((member(r, get(g, 'resources')) and member(get(g, 'group'), get(rule, 'apiGroups')) and (member(verb, get(g, 'verbs')) or member('*', get(g, 'verbs')))) for g in items(get(FACTS['qgpu-roles'], 'roles', get(self_, 'metadata', 'name'))))))])):
+                if lt(0, size([r for r in items((rule.get('resources') if type(rule) is dict else get(rule, 'resources'))) if (any((member(r, (g.get('resources') if type(g) is dict else get(g, 'resources'))) and member((g.get('group') if type(g) is dict else get(g, 'group')), (rule.get('apiGroups') if type(rule) is dict else get(rule, 'apiGroups')))) for g in items(get(FACTS['qgpu-roles'], 'roles', get(self_, 'metadata', 'name')))) and (not any((member(r, (g.get('resources') if type(g) is dict else get(g, 'resources'))) and member((g.get('group') if type(g) is dict else get(g, 'group')), (rule.get('apiGroups') if type(rule) is dict else get(rule, 'apiGroups'))) and (member(verb, (g.get('verbs') if type(g) is dict else get(g, 'verbs'))) or member('*', (g.get('verbs') if type(g) is dict else get(g, 'verbs'))))) for g in items(get(FACTS['qgpu-roles'], 'roles', get(self_, 'metadata', 'name'))))))])):
                     return True
     return False
 
@@ -568,15 +572,15 @@ def QG109(s: Any, p: Any) -> bool:
     self_ = s.value
     v1 = get(FACTS['qgpu-roles'], 'roles', get(self_, 'metadata', 'name'))
     if (v1 is not None):
-        for rule in items(get(self_, 'rules')):
-            v2 = get(rule, 'apiGroups')
+        for rule in items((self_.get('rules') if type(self_) is dict else get(self_, 'rules'))):
+            v2 = (rule.get('apiGroups') if type(rule) is dict else get(rule, 'apiGroups'))
             for g in items(v2):
                 if member(g, get(FACTS['qgpu-roles'], 'misspelt')):
                     break
             else:
-                for resource in [*items(get(rule, 'resources')), *items(get(rule, 'nonResourceURLs'))]:
+                for resource in [*items((rule.get('resources') if type(rule) is dict else get(rule, 'resources'))), *items((rule.get('nonResourceURLs') if type(rule) is dict else get(rule, 'nonResourceURLs')))]:
                     for g in items(v1):
-                        if (member(resource, get(g, 'resources')) and member(get(g, 'group'), v2)):
+                        if (member(resource, (g.get('resources') if type(g) is dict else get(g, 'resources'))) and member((g.get('group') if type(g) is dict else get(g, 'group')), v2)):
                             break
                     else:
                         return True
@@ -585,8 +589,8 @@ def QG109(s: Any, p: Any) -> bool:
 
 def QG110(s: Any, p: Any) -> bool:
     self_ = s.value
-    for rule in items(get(self_, 'rules')):
-        for group in items(get(rule, 'apiGroups')):
+    for rule in items((self_.get('rules') if type(self_) is dict else get(self_, 'rules'))):
+        for group in items((rule.get('apiGroups') if type(rule) is dict else get(rule, 'apiGroups'))):
             if (get(FACTS['qgpu-roles'], 'misspelt', group) is not None):
                 return True
     return False
@@ -594,36 +598,36 @@ def QG110(s: Any, p: Any) -> bool:
 
 def QG037(s: Any, p: Any) -> bool:
     self_ = s.value
-    if (not (get(self_, 'aggregationRule') is not None)):
-        v1 = get(self_, 'rules')
+    if (not ((self_.get('aggregationRule') if type(self_) is dict else get(self_, 'aggregationRule')) is not None)):
+        v1 = (self_.get('rules') if type(self_) is dict else get(self_, 'rules'))
         if (type(v1) is list):
             for need in items(get(FACTS['qgpu-roles'], 'roles', get(self_, 'metadata', 'name'))):
-                if (not (get(need, 'retired') is not None)):
-                    for resource in items(get(need, 'resources')):
-                        if lt(0, size([v for v in items(get(need, 'verbs')) if (not any(((member(resource, get(r, 'resources')) or member('*', get(r, 'resources'))) and (member(v, get(r, 'verbs')) or member('*', get(r, 'verbs'))) and (member('*', get(r, 'apiGroups')) or member(get(need, 'group'), get(r, 'apiGroups')) or any(equal(get(FACTS['qgpu-roles'], 'misspelt', g), get(need, 'group')) for g in items(get(r, 'apiGroups'))))) for r in items(v1)))])):
+                if (not ((need.get('retired') if type(need) is dict else get(need, 'retired')) is not None)):
+                    for resource in items((need.get('resources') if type(need) is dict else get(need, 'resources'))):
+                        if lt(0, size([v for v in items((need.get('verbs') if type(need) is dict else get(need, 'verbs'))) if (not any(((member(resource, (r.get('resources') if type(r) is dict else get(r, 'resources'))) or member('*', (r.get('resources') if type(r) is dict else get(r, 'resources')))) and (member(v, (r.get('verbs') if type(r) is dict else get(r, 'verbs'))) or member('*', (r.get('verbs') if type(r) is dict else get(r, 'verbs')))) and (member('*', (r.get('apiGroups') if type(r) is dict else get(r, 'apiGroups'))) or member((need.get('group') if type(need) is dict else get(need, 'group')), (r.get('apiGroups') if type(r) is dict else get(r, 'apiGroups'))) or any(equal(get(FACTS['qgpu-roles'], 'misspelt', g), (need.get('group') if type(need) is dict else get(need, 'group'))) for g in items((r.get('apiGroups') if type(r) is dict else get(r, 'apiGroups')))))) for r in items(v1)))])):
                             return True
     return False
 
 
 def QG039(s: Any, p: Any) -> bool:
     self_ = s.value
-    for rule in items(get(self_, 'rules')):
-        if member('', get(rule, 'apiGroups')):
-            for verb in items(get(rule, 'verbs')):
+    for rule in items((self_.get('rules') if type(self_) is dict else get(self_, 'rules'))):
+        if member('', (rule.get('apiGroups') if type(rule) is dict else get(rule, 'apiGroups'))):
+            for verb in items((rule.get('verbs') if type(rule) is dict else get(rule, 'verbs'))):
                 if (verb == '*'):
-                    if lt(0, size([g for g in items(get(FACTS['qgpu-roles'], 'roles', get(self_, 'metadata', 'name'))) if ((get(g, 'group') == '') and any(member(r, get(rule, 'resources')) for r in items(get(g, 'resources'))))])):
+                    if lt(0, size([g for g in items(get(FACTS['qgpu-roles'], 'roles', get(self_, 'metadata', 'name'))) if (((g.get('group') if type(g) is dict else get(g, 'group')) == '') and any(member(r, (rule.get('resources') if type(rule) is dict else get(rule, 'resources'))) for r in items((g.get('resources') if type(g) is dict else get(g, 'resources')))))])):
                         return True
     return False
 
 
 def QG038(s: Any, p: Any) -> bool:
     self_ = s.value
-    v1 = get(self_, 'spec')
-    if (get(v1, 'selector') is not None):
+    v1 = (self_.get('spec') if type(self_) is dict else get(self_, 'spec'))
+    if ((v1.get('selector') if type(v1) is dict else get(v1, 'selector')) is not None):
         v2 = get(v1, 'template', 'spec')
-        v3 = get(v2, 'containers')
+        v3 = (v2.get('containers') if type(v2) is dict else get(v2, 'containers'))
         if (v3 is not None):
-            for c in [*items(get(v2, 'initContainers')), *items(v3)]:
+            for c in [*items((v2.get('initContainers') if type(v2) is dict else get(v2, 'initContainers'))), *items(v3)]:
                 if (get(c, 'securityContext', 'privileged') is True):
                     break
             else:
@@ -643,8 +647,366 @@ def QG138(s: Any, p: Any) -> bool:
 
 def QG040(s: Any, p: Any) -> bool:
     self_ = s.value
-    v1 = get(self_, 'spec')
+    v1 = (self_.get('spec') if type(self_) is dict else get(self_, 'spec'))
     if (type(v1) is dict):
-        if (not (get(v1, 'index') is not None)):
+        if (not ((v1.get('index') if type(v1) is dict else get(v1, 'index')) is not None)):
+            return True
+    return False
+
+
+def QG003_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+    if (whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))) is not None):
+        if s.once(_in_bytes_6facfa):
+            return True
+    return False
+
+
+def QG004_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    v2 = whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+    if lt(0, v2):
+        if lt(v2, 100):
+            if lt(0, mod(v2, 5)):
+                return True
+    return False
+
+
+def QG101_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    v2 = whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+    if lt(0, v2):
+        if lt(v2, 100):
+            if lt(0, mod(v2, 5)):
+                return True
+    return False
+
+
+def QG005_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    v2 = (v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))
+    if equal(quantity(v2), 0):
+        if (not ((type(v2) is str) and matches(v2, '[^0-9]*'))):
+            return True
+    return False
+
+
+def QG006_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    v2 = whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+    if lt(100, v2):
+        if lt(0, mod(v2, 100)):
+            return True
+    return False
+
+
+def QG007_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    v2 = whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+    if lt(100, v2):
+        if lt(0, mod(v2, 100)):
+            v3 = div(add(v2, 99), 100)
+            if (lt(2, v3) or lt(0, mod(v2, v3)) or lt(0, mod(whole(quantity((limits.get('tke.cloud.tencent.com/qgpu-memory') if (limits.get('tke.cloud.tencent.com/qgpu-memory') is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))), v3))):
+                return True
+    return False
+
+
+def QG102_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    v2 = whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+    if lt(100, v2):
+        if lt(v2, 200):
+            if equal(mod(v2, 2), 0):
+                v3 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+                if (not lt(0, mod(whole(quantity((v3 if (v3 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))), 2))):
+                    return True
+    return False
+
+
+def QG008_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+    v2 = (v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory'))
+    if equal(quantity(v2), 0):
+        v3 = limits.get('tke.cloud.tencent.com/qgpu-core')
+        if (not le(100, whole(quantity((v3 if (v3 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))))):
+            if (not ((type(v2) is str) and matches(v2, '[^0-9]*'))):
+                return True
+    return False
+
+
+def QG009_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    self_ = s.value
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+    if (not ((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')) is not None)):
+        v2 = limits.get('tke.cloud.tencent.com/qgpu-core')
+        v3 = whole(quantity((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+        if lt(0, v3):
+            if lt(v3, 100):
+                for a_key, a in pairs(get(self_, 'resources', 'limits')):
+                    if ((not (a_key in ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))) and matches(a_key, '(.*/)?(.*[^a-z])?qgpu[^a-z].*')):
+                        break
+                else:
+                    return True
+    return False
+
+
+def QG010_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    self_ = s.value
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core-greedy')
+    if (not ((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core-greedy')) is not None)):
+        v2 = limits.get('tke.cloud.tencent.com/qgpu-core')
+        if (not ((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')) is not None)):
+            v3 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+            if lt(0, quantity((v3 if (v3 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))):
+                for a_key, a in pairs(get(self_, 'resources', 'limits')):
+                    if ((not (a_key in ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))) and matches(a_key, '(.*/)?(.*[^a-z])?qgpu[^a-z].*')):
+                        break
+                else:
+                    return True
+    return False
+
+
+def QG011_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+    if lt(0, quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))):
+        v2 = limits.get('tke.cloud.tencent.com/qgpu-core')
+        v3 = whole(quantity((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core'))))
+        if le(100, v3):
+            if (not s.once(_in_bytes_6facfa)):
+                if equal(mod(v3, 100), 0):
+                    return True
+    return False
+
+
+def QG048_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    if (not s.once(_in_bytes_6facfa)):
+        v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+        if (not le(100, whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))))):
+            v2 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+            if lt(integer(get(FACTS['qgpu-cards'], 'largestMemory')), whole(quantity((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory'))))):
+                return True
+    return False
+
+
+def QG018_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('nvidia.com/gpu')
+    if lt(0, quantity((v1 if (v1 is not None) else requests.get('nvidia.com/gpu')))):
+        return True
+    return False
+
+
+def QG019_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for asked_key, asked in [*pairs(get(self_, 'resources', 'limits')), *[(r_key, r) for r_key, r in pairs(get(self_, 'resources', 'requests')) if (not member(r_key, get(self_, 'resources', 'limits')))]]:
+        if matches(asked_key, '(tencent.com/vcuda-(core|memory)|koordinator.sh/gpu.*|metax-tech.com/.*|elasticgpu.(com|io)/.*|huawei.com/(npu|Ascend).*|cambricon.com/.*|(amd|dcu).com/gpu)'):
+            if lt(0, quantity(asked)):
+                return True
+    return False
+
+
+def QG020_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for asked_key, asked in [*pairs(get(self_, 'resources', 'limits')), *[(r_key, r) for r_key, r in pairs(get(self_, 'resources', 'requests')) if (not member(r_key, get(self_, 'resources', 'limits')))]]:
+        if (not (asked_key in ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))):
+            if (matches(asked_key, 'tke.cloud.tencent.com/.*gpu.*') or matches(asked_key, '.*/qgpu[-_.](core|memory|core-greedy)')):
+                return True
+    return False
+
+
+def QG023_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for policy in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if (v_key == 'tke.cloud.tencent.com/qgpu-schedule-policy')], *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in [e for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if (((e.get('key') if type(e) is dict else get(e, 'key')) == 'tke.cloud.tencent.com/qgpu-schedule-policy') and ((e.get('operator') if type(e) is dict else get(e, 'operator')) == 'In'))]])]:
+        if (type(policy) is str):
+            if (not (policy in ('best-effort', 'be', 'fixed-share', 'fs', 'burst-share', 'bs'))):
+                return True
+    return False
+
+
+def QG125_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in [e for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if (((e.get('operator') if type(e) is dict else get(e, 'operator')) == 'In') and member((e.get('key') if type(e) is dict else get(e, 'key')), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+        if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+            v1 = get(split(driver, '.'), 0)
+            if (not (get(FACTS['qgpu-drivers'], 'later', v1) is not None)):
+                if (not (get(FACTS['qgpu-drivers'], 'branches', v1, 'maximum') is not None)):
+                    return True
+    return False
+
+
+def QG128_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in [e for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if (((e.get('operator') if type(e) is dict else get(e, 'operator')) == 'In') and member((e.get('key') if type(e) is dict else get(e, 'key')), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+        v1 = get(split(driver, '.'), 0)
+        if (get(FACTS['qgpu-drivers'], 'later', v1) is not None):
+            if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+                if (not (get(FACTS['qgpu-drivers'], 'branches', v1, 'maximum') is not None)):
+                    return True
+    return False
+
+
+def QG126_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in [e for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if (((e.get('operator') if type(e) is dict else get(e, 'operator')) == 'In') and member((e.get('key') if type(e) is dict else get(e, 'key')), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+        if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+            if lt(version(get(FACTS['qgpu-drivers'], 'branches', get(split(driver, '.'), 0), 'maximum')), version(driver)):
+                return True
+    return False
+
+
+def QG129_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in [e for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if (((e.get('operator') if type(e) is dict else get(e, 'operator')) == 'In') and member((e.get('key') if type(e) is dict else get(e, 'key')), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+        if matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?'):
+            if lt(version(get(FACTS['qgpu-drivers'], 'branches', get(split(driver, '.'), 0), 'maximum')), version(driver)):
+                return True
+    return False
+
+
+def QG127_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for driver in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-drivers'], 'labels'))], *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in [e for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if (((e.get('operator') if type(e) is dict else get(e, 'operator')) == 'In') and member((e.get('key') if type(e) is dict else get(e, 'key')), get(FACTS['qgpu-drivers'], 'labels')))]])]:
+        if (driver is not None):
+            if (type(driver) is str):
+                if (not matches(driver, '[0-9]+\\.[0-9]+(\\.[0-9]+)?')):
+                    return True
+    return False
+
+
+def QG130_placement(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for card in [*[v for v_key, v in pairs(spec.get('nodeSelector')) if member(v_key, get(FACTS['qgpu-cards'], 'labels'))], *flatten([(e.get('values') if type(e) is dict else get(e, 'values')) for e in [e for e in flatten([(t.get('matchExpressions') if type(t) is dict else get(t, 'matchExpressions')) for t in items(get(spec.get('affinity'), 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms'))]) if (((e.get('operator') if type(e) is dict else get(e, 'operator')) == 'In') and member((e.get('key') if type(e) is dict else get(e, 'key')), get(FACTS['qgpu-cards'], 'labels')))]])]:
+        if (type(card) is str):
+            if (not matches(card, get(FACTS['qgpu-cards'], 'pattern'))):
+                return True
+    return False
+
+
+def QG105_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    if (((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')) is not None) or ((limits.get('tke.cloud.tencent.com/qgpu-memory') if (limits.get('tke.cloud.tencent.com/qgpu-memory') is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')) is not None) or ((limits.get('tke.cloud.tencent.com/qgpu-core-greedy') if (limits.get('tke.cloud.tencent.com/qgpu-core-greedy') is not None) else requests.get('tke.cloud.tencent.com/qgpu-core-greedy')) is not None)):
+        return True
+    return False
+
+
+def QG016_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    if (not s.once(_in_bytes_6facfa)):
+        v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+        if (not le(100, whole(quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))))):
+            v2 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+            if le(whole(quantity((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')))), integer(get(FACTS['qgpu-cards'], 'largestMemory'))):
+                return True
+    return False
+
+
+def QG047_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))]:
+        v1 = (c.get('resources') if type(c) is dict else get(c, 'resources'))
+        v2 = get(v1, 'limits', 'tke.cloud.tencent.com/qgpu-core')
+        if ((v2 if (v2 is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-core')) is not None):
+            return True
+    return False
+
+
+def QG031_amounts(s: Any, p: Any) -> bool:
+    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
+        return True
+    return False
+
+
+def QG032_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    if lt(0, quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')))):
+        return True
+    return False
+
+
+def QG107_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    self_ = s.value
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core')
+    if (not ((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core')) is not None)):
+        v2 = limits.get('tke.cloud.tencent.com/qgpu-memory')
+        v3 = limits.get('tke.cloud.tencent.com/qgpu-core-greedy')
+        if (not equal(((v3 if (v3 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core-greedy')) is not None), ((v2 if (v2 is not None) else requests.get('tke.cloud.tencent.com/qgpu-memory')) is not None))):
+            for a_key, a in pairs(get(self_, 'resources', 'limits')):
+                if ((not (a_key in ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-memory', 'tke.cloud.tencent.com/qgpu-core-greedy'))) and matches(a_key, '(.*/)?(.*[^a-z])?qgpu[^a-z].*')):
+                    break
+            else:
+                return True
+    return False
+
+
+def QG108_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core-greedy')
+    v2 = (v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core-greedy'))
+    if (not ((type(v2) is str) and matches(v2, '[^0-9]*'))):
+        v3 = quantity(v2)
+        if (equal(v3, 0) or lt(100, whole(v3))):
+            return True
+    return False
+
+
+def QG033_resources(s: Any, p: Any) -> bool:
+    self_ = s.value
+    for asked_key, asked in [*pairs(get(self_, 'resources', 'limits')), *[(r_key, r) for r_key, r in pairs(get(self_, 'resources', 'requests')) if (not member(r_key, get(self_, 'resources', 'limits')))]]:
+        if (asked_key in ('tke.cloud.tencent.com/qgpu-core', 'tke.cloud.tencent.com/qgpu-core-greedy')):
+            if lt(0, quantity(asked)):
+                return True
+    return False
+
+
+def QG034_resources(s: Any, p: Any) -> bool:
+    limits = s.limits
+    requests = s.requests
+    v1 = limits.get('tke.cloud.tencent.com/qgpu-core-greedy')
+    if lt(0, quantity((v1 if (v1 is not None) else requests.get('tke.cloud.tencent.com/qgpu-core-greedy')))):
+        return True
+    return False
+
+
+def QG041_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for c in items(spec.get('initContainers')):
+        v1 = (c.get('resources') if type(c) is dict else get(c, 'resources'))
+        v2 = (v1.get('limits') if type(v1) is dict else get(v1, 'limits'))
+        v3 = (v2.get('tke.cloud.tencent.com/qgpu-core') if type(v2) is dict else get(v2, 'tke.cloud.tencent.com/qgpu-core'))
+        v4 = (v3 if (v3 is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-core'))
+        if lt(0, quantity((v4 if (v4 is not None) else (((v2.get('tke.cloud.tencent.com/qgpu-memory') if type(v2) is dict else get(v2, 'tke.cloud.tencent.com/qgpu-memory')) if ((v2.get('tke.cloud.tencent.com/qgpu-memory') if type(v2) is dict else get(v2, 'tke.cloud.tencent.com/qgpu-memory')) is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-memory')) if (((v2.get('tke.cloud.tencent.com/qgpu-memory') if type(v2) is dict else get(v2, 'tke.cloud.tencent.com/qgpu-memory')) if ((v2.get('tke.cloud.tencent.com/qgpu-memory') if type(v2) is dict else get(v2, 'tke.cloud.tencent.com/qgpu-memory')) is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-memory')) is not None) else ((v2.get('tke.cloud.tencent.com/qgpu-core-greedy') if type(v2) is dict else get(v2, 'tke.cloud.tencent.com/qgpu-core-greedy')) if ((v2.get('tke.cloud.tencent.com/qgpu-core-greedy') if type(v2) is dict else get(v2, 'tke.cloud.tencent.com/qgpu-core-greedy')) is not None) else get(v1, 'requests', 'tke.cloud.tencent.com/qgpu-core-greedy')))))):
             return True
     return False

@@ -15,18 +15,18 @@ def TF002(s: Any, p: Any) -> bool:
     labels = s.labels
     annotations = s.annotations
     object_ = s.object
-    v1 = get(pod_, 'metadata')
-    if (not (get(v1, 'ownerReferences') is not None)):
-        v2 = get(template_, 'kind')
+    v1 = (pod_.get('metadata') if type(pod_) is dict else get(pod_, 'metadata'))
+    if (not ((v1.get('ownerReferences') if type(v1) is dict else get(v1, 'ownerReferences')) is not None)):
+        v2 = template_.get('kind')
         if (not contains(v2, 'tensor-fusion.ai')):
             if (not (labels.get('tensor-fusion.ai/enabled') is not None)):
                 if (not (annotations.get('tensor-fusion.ai/enabled') is not None)):
-                    if (not (get(object_, 'spec', 'template', 'labels') is not None)):
+                    if (not (get(object_.get('spec'), 'template', 'labels') is not None)):
                         if (not (labels.get('tensor-fusion.ai/component') is not None)):
-                            if ((v2 == 'Pod') or (not (get(object_, 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None))):
-                                for a_key, a in pairs(get(v1, 'annotations')):
+                            if ((v2 == 'Pod') or (not (get(object_.get('metadata'), 'labels', 'tensor-fusion.ai/enabled') is not None))):
+                                for a_key, a in pairs((v1.get('annotations') if type(v1) is dict else get(v1, 'annotations'))):
                                     if starts(a_key, 'tensor-fusion.ai/'):
-                                        for l_key, l in pairs(get(v1, 'labels')):
+                                        for l_key, l in pairs((v1.get('labels') if type(v1) is dict else get(v1, 'labels'))):
                                             if matches(l_key, 'tensor-fusion\\.ai/[Ee]na?b?l?e?d?'):
                                                 break
                                         else:
@@ -56,21 +56,21 @@ def TF004(s: Any, p: Any) -> bool:
 
 def TF402(s: Any, p: Any) -> bool:
     self_ = s.value
-    v1 = get(self_, 'metadata')
+    v1 = (self_.get('metadata') if type(self_) is dict else get(self_, 'metadata'))
     if (get(v1, 'labels', 'tensor-fusion.ai/enabled') is not None):
-        v2 = get(self_, 'spec')
+        v2 = (self_.get('spec') if type(self_) is dict else get(self_, 'spec'))
         v3 = get(v2, 'jobTemplate', 'spec')
         v4 = (v3 if (v3 is not None) else v2)
-        v5 = get(v4, 'template')
-        if (not (get(v5, 'labels') is not None)):
-            v6 = get(v5, 'metadata')
+        v5 = (v4.get('template') if type(v4) is dict else get(v4, 'template'))
+        if (not ((v5.get('labels') if type(v5) is dict else get(v5, 'labels')) is not None)):
+            v6 = (v5.get('metadata') if type(v5) is dict else get(v5, 'metadata'))
             if (not (get(v6, 'labels', 'tensor-fusion.ai/enabled') is not None)):
-                v7 = get(v4, 'tasks')
+                v7 = (v4.get('tasks') if type(v4) is dict else get(v4, 'tasks'))
                 for t in items(v7):
                     if (get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled') is not None):
                         break
                 else:
-                    if equal(size([k for k in [(a_key if (starts(a_key, 'tensor-fusion.ai/') and (not (a_key in ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_key, get(v5, 'annotations'))) and (not member(a_key, get(v6, 'annotations'))) and (not any(member(a_key, get(t, 'template', 'metadata', 'annotations')) for t in items(v7)))) else None) for a_key, a in pairs(get(v1, 'annotations'))] if (k is not None)]), 0):
+                    if equal(size([k for k in [(a_key if (starts(a_key, 'tensor-fusion.ai/') and (not (a_key in ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_key, (v5.get('annotations') if type(v5) is dict else get(v5, 'annotations')))) and (not member(a_key, (v6.get('annotations') if type(v6) is dict else get(v6, 'annotations')))) and (not any(member(a_key, get(t, 'template', 'metadata', 'annotations')) for t in items(v7)))) else None) for a_key, a in pairs((v1.get('annotations') if type(v1) is dict else get(v1, 'annotations')))] if (k is not None)]), 0):
                         return True
     return False
 
@@ -78,7 +78,7 @@ def TF402(s: Any, p: Any) -> bool:
 def TF403(s: Any, p: Any) -> bool:
     self_ = s.value
     for part in items(('labels', 'annotations')):
-        v1 = get(self_, 'spec')
+        v1 = (self_.get('spec') if type(self_) is dict else get(self_, 'spec'))
         v2 = get(v1, 'jobTemplate', 'spec')
         for v_key, v in pairs(get((v2 if (v2 is not None) else v1), 'template', part)):
             if starts(v_key, 'tensor-fusion.ai/'):
@@ -89,16 +89,16 @@ def TF403(s: Any, p: Any) -> bool:
 
 def TF005(s: Any, p: Any) -> bool:
     self_ = s.value
-    if lt(0, size([k for k in [(a_key if (starts(a_key, 'tensor-fusion.ai/') and (not (a_key in ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_key, get((get(self_, 'spec', 'jobTemplate', 'spec') if (get(self_, 'spec', 'jobTemplate', 'spec') is not None) else get(self_, 'spec')), 'template', 'annotations'))) and (not member(a_key, get((get(self_, 'spec', 'jobTemplate', 'spec') if (get(self_, 'spec', 'jobTemplate', 'spec') is not None) else get(self_, 'spec')), 'template', 'metadata', 'annotations'))) and (not any(member(a_key, get(t, 'template', 'metadata', 'annotations')) for t in items(get((get(self_, 'spec', 'jobTemplate', 'spec') if (get(self_, 'spec', 'jobTemplate', 'spec') is not None) else get(self_, 'spec')), 'tasks'))))) else None) for a_key, a in pairs(get(self_, 'metadata', 'annotations'))] if (k is not None)])):
+    if lt(0, size([k for k in [(a_key if (starts(a_key, 'tensor-fusion.ai/') and (not (a_key in ('tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/pod-counter-key'))) and (not member(a_key, get((get(self_, 'spec', 'jobTemplate', 'spec') if (get(self_, 'spec', 'jobTemplate', 'spec') is not None) else (self_.get('spec') if type(self_) is dict else get(self_, 'spec'))), 'template', 'annotations'))) and (not member(a_key, get((get(self_, 'spec', 'jobTemplate', 'spec') if (get(self_, 'spec', 'jobTemplate', 'spec') is not None) else (self_.get('spec') if type(self_) is dict else get(self_, 'spec'))), 'template', 'metadata', 'annotations'))) and (not any(member(a_key, get(t, 'template', 'metadata', 'annotations')) for t in items(get((get(self_, 'spec', 'jobTemplate', 'spec') if (get(self_, 'spec', 'jobTemplate', 'spec') is not None) else (self_.get('spec') if type(self_) is dict else get(self_, 'spec'))), 'tasks'))))) else None) for a_key, a in pairs(get(self_, 'metadata', 'annotations'))] if (k is not None)])):
         return True
     return False
 
 
 def TF404(s: Any, p: Any) -> bool:
     self_ = s.value
-    v1 = get(self_, 'spec')
-    v2 = get(v1, 'jobTemplate')
-    if lt(0, size([k for k in [(a_key if (starts(a_key, 'tensor-fusion.ai/') and (not member(a_key, get((get(v2, 'spec') if (get(v2, 'spec') is not None) else v1), 'template', 'metadata', 'annotations'))) and (not any(member(a_key, get(t, 'template', 'metadata', 'annotations')) for t in items(get((get(v2, 'spec') if (get(v2, 'spec') is not None) else v1), 'tasks'))))) else None) for a_key, a in pairs(get(v2, 'metadata', 'annotations'))] if (k is not None)])):
+    v1 = (self_.get('spec') if type(self_) is dict else get(self_, 'spec'))
+    v2 = (v1.get('jobTemplate') if type(v1) is dict else get(v1, 'jobTemplate'))
+    if lt(0, size([k for k in [(a_key if (starts(a_key, 'tensor-fusion.ai/') and (not member(a_key, get(((v2.get('spec') if type(v2) is dict else get(v2, 'spec')) if ((v2.get('spec') if type(v2) is dict else get(v2, 'spec')) is not None) else v1), 'template', 'metadata', 'annotations'))) and (not any(member(a_key, get(t, 'template', 'metadata', 'annotations')) for t in items(get(((v2.get('spec') if type(v2) is dict else get(v2, 'spec')) if ((v2.get('spec') if type(v2) is dict else get(v2, 'spec')) is not None) else v1), 'tasks'))))) else None) for a_key, a in pairs(get(v2, 'metadata', 'annotations'))] if (k is not None)])):
         return True
     return False
 
@@ -174,9 +174,9 @@ def TF008(s: Any, p: Any) -> bool:
     pod_ = s.pod
     object_ = s.object
     labels = s.labels
-    v1 = get(pod_, 'metadata')
-    if (not (get(v1, 'ownerReferences') is not None)):
-        if (not (get(object_, 'metadata', 'uid') is not None)):
+    v1 = (pod_.get('metadata') if type(pod_) is dict else get(pod_, 'metadata'))
+    if (not ((v1.get('ownerReferences') if type(v1) is dict else get(v1, 'ownerReferences')) is not None)):
+        if (not (get(object_.get('metadata'), 'uid') is not None)):
             if (not (labels.get('tensor-fusion.ai/component') is not None)):
                 for k in items(get(FACTS['tensor-fusion-keys'], 'placements')):
                     if (get(v1, 'annotations', k) is not None):
@@ -188,11 +188,11 @@ def TF408(s: Any, p: Any) -> bool:
     pod_ = s.pod
     object_ = s.object
     labels = s.labels
-    v1 = get(pod_, 'metadata')
-    if (not (get(v1, 'ownerReferences') is not None)):
-        if (not (get(object_, 'metadata', 'uid') is not None)):
+    v1 = (pod_.get('metadata') if type(pod_) is dict else get(pod_, 'metadata'))
+    if (not ((v1.get('ownerReferences') if type(v1) is dict else get(v1, 'ownerReferences')) is not None)):
+        if (not (get(object_.get('metadata'), 'uid') is not None)):
             if (not (labels.get('tensor-fusion.ai/component') is not None)):
-                for entry_key, entry in pairs(get(v1, 'annotations')):
+                for entry_key, entry in pairs((v1.get('annotations') if type(v1) is dict else get(v1, 'annotations'))):
                     if ((entry_key in {'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode'}) or starts(entry_key, 'tensor-fusion.ai/pool-') or starts(entry_key, 'tensor-fusion.ai/defrag-') or starts(entry_key, 'tensor-fusion.ai/index_')):
                         return True
     return False
@@ -202,11 +202,11 @@ def TF409(s: Any, p: Any) -> bool:
     pod_ = s.pod
     object_ = s.object
     template_ = s.template
-    v1 = get(pod_, 'metadata')
-    if (not (get(v1, 'ownerReferences') is not None)):
-        if (not (get(object_, 'metadata', 'uid') is not None)):
-            if (not contains(get(template_, 'kind'), 'tensor-fusion.ai')):
-                for entry_key, entry in pairs(get(v1, 'labels')):
+    v1 = (pod_.get('metadata') if type(pod_) is dict else get(pod_, 'metadata'))
+    if (not ((v1.get('ownerReferences') if type(v1) is dict else get(v1, 'ownerReferences')) is not None)):
+        if (not (get(object_.get('metadata'), 'uid') is not None)):
+            if (not contains(template_.get('kind'), 'tensor-fusion.ai')):
+                for entry_key, entry in pairs((v1.get('labels') if type(v1) is dict else get(v1, 'labels'))):
                     if ((entry_key in {'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode'}) or starts(entry_key, 'tensor-fusion.ai/pool-') or starts(entry_key, 'tensor-fusion.ai/defrag-') or starts(entry_key, 'tensor-fusion.ai/index_')):
                         return True
     return False
@@ -217,12 +217,12 @@ def TF410(s: Any, p: Any) -> bool:
     object_ = s.object
     template_ = s.template
     labels = s.labels
-    v1 = get(pod_, 'metadata')
-    if (not (get(v1, 'ownerReferences') is not None)):
-        if (not (get(object_, 'metadata', 'uid') is not None)):
-            if (not contains(get(template_, 'kind'), 'tensor-fusion.ai')):
+    v1 = (pod_.get('metadata') if type(pod_) is dict else get(pod_, 'metadata'))
+    if (not ((v1.get('ownerReferences') if type(v1) is dict else get(v1, 'ownerReferences')) is not None)):
+        if (not (get(object_.get('metadata'), 'uid') is not None)):
+            if (not contains(template_.get('kind'), 'tensor-fusion.ai')):
                 if (not (labels.get('tensor-fusion.ai/component') is not None)):
-                    for entry_key, entry in pairs(get(v1, 'labels')):
+                    for entry_key, entry in pairs((v1.get('labels') if type(v1) is dict else get(v1, 'labels'))):
                         if (entry_key in {'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-profile'}):
                             if (not (get(v1, 'annotations', entry_key) is not None)):
                                 return True
@@ -236,8 +236,8 @@ def TF411(s: Any, p: Any) -> bool:
     labels = s.labels
     self_ = s.value
     if (not (get(pod_, 'metadata', 'ownerReferences') is not None)):
-        if (not (get(object_, 'metadata', 'uid') is not None)):
-            if (not contains(get(template_, 'kind'), 'tensor-fusion.ai')):
+        if (not (get(object_.get('metadata'), 'uid') is not None)):
+            if (not contains(template_.get('kind'), 'tensor-fusion.ai')):
                 if (not (labels.get('tensor-fusion.ai/component') is not None)):
                     for amount_key, amount in pairs(get(self_, 'resources', 'limits')):
                         if matches(amount_key, 'tensor-fusion\\.ai/index(_[0-9a-f])?'):
@@ -651,13 +651,13 @@ def TF420(s: Any, p: Any) -> bool:
 
 def TF019(s: Any, p: Any) -> bool:
     pod_ = s.pod
-    for card in [m for m in items(get(FACTS['tensor-fusion-models'], 'models')) if matches(s.effective('gpu-model'), get(m, 'pattern'))]:
+    for card in [m for m in items(get(FACTS['tensor-fusion-models'], 'models')) if matches(s.effective('gpu-model'), (m.get('pattern') if type(m) is dict else get(m, 'pattern')))]:
         for k in items(get(FACTS['tensor-fusion-keys'], 'tflops')):
             v1 = get(pod_, 'metadata', 'annotations', k)
             if (type(v1) is str):
                 v2 = quantity(v1)
                 if le(v2, quantity(p['maximumTflops'])):
-                    if lt(quantity(get(card, 'tflops')), v2):
+                    if lt(quantity((card.get('tflops') if type(card) is dict else get(card, 'tflops'))), v2):
                         return True
     return False
 
@@ -718,8 +718,8 @@ def TF424(s: Any, p: Any) -> bool:
     self_ = s.value
     for side_key, side in pairs(get(self_, 'spec', 'resources')):
         if (side_key in ('requests', 'limits')):
-            if lt(0, quantity(get(side, 'compute'))):
-                if lt(0, quantity(get(side, 'tflops'))):
+            if lt(0, quantity((side.get('compute') if type(side) is dict else get(side, 'compute')))):
+                if lt(0, quantity((side.get('tflops') if type(side) is dict else get(side, 'tflops')))):
                     return True
     return False
 
@@ -750,7 +750,7 @@ def TF425(s: Any, p: Any) -> bool:
 def TF022(s: Any, p: Any) -> bool:
     object_ = s.object
     pod_ = s.pod
-    v1 = get(object_, 'metadata', 'namespace')
+    v1 = get(object_.get('metadata'), 'namespace')
     if (v1 is not None):
         for k in items(get(FACTS['tensor-fusion-keys'], 'percent')):
             if (quantity(get(pod_, 'metadata', 'annotations', k)) is not None):
@@ -807,11 +807,11 @@ def TF024(s: Any, p: Any) -> bool:
     self_ = s.value
     v1 = get(self_, 'spec', 'resources')
     if (type(v1) is dict):
-        if (not (get(v1, 'requests') is not None)):
+        if (not ((v1.get('requests') if type(v1) is dict else get(v1, 'requests')) is not None)):
             return True
     v2 = get(self_, 'spec', 'resources')
     if (type(v2) is dict):
-        if (not (get(v2, 'limits') is not None)):
+        if (not ((v2.get('limits') if type(v2) is dict else get(v2, 'limits')) is not None)):
             return True
     return False
 
@@ -927,7 +927,7 @@ def TF030(s: Any, p: Any) -> bool:
             if (not (v1 == '')):
                 for container in items(spec.get('containers')):
                     for n in split(v1, ','):
-                        if equal(trim(n), get(container, 'name')):
+                        if equal(trim(n), (container.get('name') if type(container) is dict else get(container, 'name'))):
                             break
                     else:
                         for amount_key, amount in pairs(get(container, 'resources', 'limits')):
@@ -951,12 +951,12 @@ def TF032(s: Any, p: Any) -> bool:
     template_ = s.template
     annotations = s.annotations
     object_ = s.object
-    if (get(template_, 'kind') in ('Deployment', 'StatefulSet', 'ReplicaSet', 'Rollout.argoproj.io')):
+    if (template_.get('kind') in ('Deployment', 'StatefulSet', 'ReplicaSet', 'Rollout.argoproj.io')):
         v1 = annotations.get('tensor-fusion.ai/replicas')
         if (type(v1) is str):
             v2 = integer(v1)
             if le(1, v2):
-                v3 = get(object_, 'spec', 'replicas')
+                v3 = get(object_.get('spec'), 'replicas')
                 v4 = integer((v3 if (v3 is not None) else 1))
                 if (v4 is not None):
                     if (not equal(v2, v4)):
@@ -982,9 +982,9 @@ def TF034(s: Any, p: Any) -> bool:
 
 def TF431(s: Any, p: Any) -> bool:
     self_ = s.value
-    v1 = get(self_, 'spec')
-    if (get(v1, 'replicas') is not None):
-        if (get(v1, 'isLocalGPU') is True):
+    v1 = (self_.get('spec') if type(self_) is dict else get(self_, 'spec'))
+    if ((v1.get('replicas') if type(v1) is dict else get(v1, 'replicas')) is not None):
+        if ((v1.get('isLocalGPU') if type(v1) is dict else get(v1, 'isLocalGPU')) is True):
             return True
     return False
 
@@ -1008,7 +1008,7 @@ def TF432(s: Any, p: Any) -> bool:
         v2 = integer(v1)
         if le(-2147483648, v2):
             if le(v2, 2147483647):
-                if (lt(v2, 0) or ((get(template_, 'kind') in ('Deployment', 'StatefulSet', 'ReplicaSet', 'Rollout.argoproj.io')) and lt(integer((get(object_, 'spec', 'replicas') if (get(object_, 'spec', 'replicas') is not None) else 1)), v2))):
+                if (lt(v2, 0) or ((template_.get('kind') in ('Deployment', 'StatefulSet', 'ReplicaSet', 'Rollout.argoproj.io')) and lt(integer((get(object_.get('spec'), 'replicas') if (get(object_.get('spec'), 'replicas') is not None) else 1)), v2))):
                     return True
     return False
 
@@ -1017,8 +1017,28 @@ def TF433(s: Any, p: Any) -> bool:
     template_ = s.template
     pod_ = s.pod
     annotations = s.annotations
-    if (get(template_, 'kind') == 'Pod'):
+    if (template_.get('kind') == 'Pod'):
         if (not (get(pod_, 'metadata', 'ownerReferences') is not None)):
             if (annotations.get('tensor-fusion.ai/enabled-replicas') is not None):
                 return True
+    return False
+
+
+def TF411_resources(s: Any, p: Any) -> bool:
+    template_ = s.template
+    self_ = s.value
+    if (not contains(template_.get('kind'), 'tensor-fusion.ai')):
+        for amount_key, amount in pairs(get(self_, 'resources', 'limits')):
+            if matches(amount_key, 'tensor-fusion\\.ai/index(_[0-9a-f])?'):
+                return True
+    return False
+
+
+def TF030_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for container in items(spec.get('containers')):
+        for amount_key, amount in pairs(get(container, 'resources', 'limits')):
+            if lt(0, integer(amount)):
+                if ((amount_key == 'nvidia.com/gpu') or matches(amount_key, 'nvidia\\.com/mig-.+')):
+                    return True
     return False

@@ -9,7 +9,7 @@ from gpuvet.values.total import (
 
 def TF070(s: Any, p: Any) -> bool:
     object_ = s.object
-    for field_key, field in pairs(get(object_, 'spec')):
+    for field_key, field in pairs(object_.get('spec')):
         if (field_key in ('autoScaling', 'minReplicas', 'maxReplicas')):
             return True
     return False
@@ -17,59 +17,59 @@ def TF070(s: Any, p: Any) -> bool:
 
 def TF071(s: Any, p: Any) -> bool:
     object_ = s.object
-    for field_key, field in pairs(get(object_, 'spec')):
+    for field_key, field in pairs(object_.get('spec')):
         if (not (field_key in {'autoScalingConfig', 'gangScheduling', 'gpuCount', 'gpuIndices', 'gpuModel', 'isLocalGPU', 'isolation', 'nodeAffinity', 'partitionTemplateId', 'poolName', 'qos', 'replicas', 'resources', 'sidecarWorker', 'vendor', 'workerPodTemplate', 'noStandaloneWorkerMode', 'standaloneWorkerMode', 'autoScaling', 'minReplicas', 'maxReplicas'})):
             if (not (nearest(field_key, ('autoScalingConfig', 'gangScheduling', 'gpuCount', 'gpuIndices', 'gpuModel', 'isLocalGPU', 'isolation', 'nodeAffinity', 'partitionTemplateId', 'poolName', 'qos', 'replicas', 'resources', 'sidecarWorker', 'vendor', 'workerPodTemplate')) is not None)):
                 return True
-    for field_key, field in pairs(get(object_, 'spec', 'resources')):
+    for field_key, field in pairs(get(object_.get('spec'), 'resources')):
         if (not (field_key in ('limits', 'requests'))):
             if (not (nearest(field_key, ('limits', 'requests')) is not None)):
                 return True
-    for field_key, field in pairs(get(object_, 'spec', 'resources', 'requests')):
+    for field_key, field in pairs(get(object_.get('spec'), 'resources', 'requests')):
         if (not (field_key in ('compute', 'tflops', 'vram'))):
             if (not (nearest(field_key, ('compute', 'tflops', 'vram')) is not None)):
                 return True
-    for field_key, field in pairs(get(object_, 'spec', 'resources', 'limits')):
+    for field_key, field in pairs(get(object_.get('spec'), 'resources', 'limits')):
         if (not (field_key in ('compute', 'tflops', 'vram'))):
             if (not (nearest(field_key, ('compute', 'tflops', 'vram')) is not None)):
                 return True
-    for field_key, field in pairs(get(object_, 'spec', 'autoScalingConfig')):
+    for field_key, field in pairs(get(object_.get('spec'), 'autoScalingConfig')):
         if (not (field_key in ('autoSetResources', 'cronScalingRules', 'externalScaler', 'autoSetLimits', 'autoSetRequests', 'autoSetReplicas', 'scaleToZero'))):
             if (not (nearest(field_key, ('autoSetResources', 'cronScalingRules', 'externalScaler')) is not None)):
                 return True
-    for field_key, field in pairs(get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')):
+    for field_key, field in pairs(get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources')):
         if (not (field_key in {'enable', 'historyDataPeriod', 'initialDelayPeriod', 'interval', 'lowerBoundComputePercentile', 'lowerBoundVRAMPercentile', 'marginFraction', 'maxComputeResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'minVRAMResourcesRatio', 'targetComputePercentile', 'targetResource', 'targetVRAMPercentile', 'updateThreshold', 'upperBoundComputePercentile', 'upperBoundVRAMPercentile', 'targettflopspercentile', 'lowerboundtflopspercentile', 'upperboundtflopspercentile', 'targetvrampercentile', 'lowerboundvrampercentile', 'upperboundvrampercentile', 'requestMarginFraction', 'historyLength', 'confidenceInterval', 'historyResolution', 'targetTflopsPercentile', 'lowerBoundTflopsPercentile', 'upperBoundTflopsPercentile', 'targetVramPercentile', 'lowerBoundVramPercentile', 'upperBoundVramPercentile'})):
             if (not (nearest(field_key, ('enable', 'historyDataPeriod', 'initialDelayPeriod', 'interval', 'lowerBoundComputePercentile', 'lowerBoundVRAMPercentile', 'marginFraction', 'maxComputeResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'minVRAMResourcesRatio', 'targetComputePercentile', 'targetResource', 'targetVRAMPercentile', 'updateThreshold', 'upperBoundComputePercentile', 'upperBoundVRAMPercentile')) is not None)):
                 return True
-    for item0 in items(get(object_, 'spec', 'autoScalingConfig', 'cronScalingRules')):
+    for item0 in items(get(object_.get('spec'), 'autoScalingConfig', 'cronScalingRules')):
         for field_key, field in pairs(item0):
             if (not (field_key in ('desiredResources', 'enable', 'end', 'name', 'start', 'desiredReplicas'))):
                 if (not (nearest(field_key, ('desiredResources', 'enable', 'end', 'name', 'start')) is not None)):
                     return True
-    for item0 in items(get(object_, 'spec', 'autoScalingConfig', 'cronScalingRules')):
-        for field_key, field in pairs(get(item0, 'desiredResources')):
+    for item0 in items(get(object_.get('spec'), 'autoScalingConfig', 'cronScalingRules')):
+        for field_key, field in pairs((item0.get('desiredResources') if type(item0) is dict else get(item0, 'desiredResources'))):
             if (not (field_key in ('limits', 'requests'))):
                 if (not (nearest(field_key, ('limits', 'requests')) is not None)):
                     return True
-    for item0 in items(get(object_, 'spec', 'autoScalingConfig', 'cronScalingRules')):
+    for item0 in items(get(object_.get('spec'), 'autoScalingConfig', 'cronScalingRules')):
         for field_key, field in pairs(get(item0, 'desiredResources', 'requests')):
             if (not (field_key in ('compute', 'tflops', 'vram'))):
                 if (not (nearest(field_key, ('compute', 'tflops', 'vram')) is not None)):
                     return True
-    for item0 in items(get(object_, 'spec', 'autoScalingConfig', 'cronScalingRules')):
+    for item0 in items(get(object_.get('spec'), 'autoScalingConfig', 'cronScalingRules')):
         for field_key, field in pairs(get(item0, 'desiredResources', 'limits')):
             if (not (field_key in ('compute', 'tflops', 'vram'))):
                 if (not (nearest(field_key, ('compute', 'tflops', 'vram')) is not None)):
                     return True
-    for field_key, field in pairs(get(object_, 'spec', 'autoScalingConfig', 'externalScaler')):
+    for field_key, field in pairs(get(object_.get('spec'), 'autoScalingConfig', 'externalScaler')):
         if (not (field_key in ('apiKeySecretRef', 'enable', 'initialDelayPeriod', 'interval', 'url'))):
             if (not (nearest(field_key, ('apiKeySecretRef', 'enable', 'initialDelayPeriod', 'interval', 'url')) is not None)):
                 return True
-    for field_key, field in pairs(get(object_, 'spec', 'autoScalingConfig', 'externalScaler', 'apiKeySecretRef')):
+    for field_key, field in pairs(get(object_.get('spec'), 'autoScalingConfig', 'externalScaler', 'apiKeySecretRef')):
         if (not (field_key in ('name', 'namespace'))):
             if (not (nearest(field_key, ('name', 'namespace')) is not None)):
                 return True
-    for field_key, field in pairs(get(object_, 'spec', 'gangScheduling')):
+    for field_key, field in pairs(get(object_.get('spec'), 'gangScheduling')):
         if (not (field_key in ('minMembers', 'mode', 'timeout'))):
             if (not (nearest(field_key, ('minMembers', 'mode', 'timeout')) is not None)):
                 return True
@@ -78,59 +78,59 @@ def TF071(s: Any, p: Any) -> bool:
 
 def TF520(s: Any, p: Any) -> bool:
     object_ = s.object
-    for field_key, field in pairs(get(object_, 'spec')):
+    for field_key, field in pairs(object_.get('spec')):
         if (not (field_key in {'autoScalingConfig', 'gangScheduling', 'gpuCount', 'gpuIndices', 'gpuModel', 'isLocalGPU', 'isolation', 'nodeAffinity', 'partitionTemplateId', 'poolName', 'qos', 'replicas', 'resources', 'sidecarWorker', 'vendor', 'workerPodTemplate', 'noStandaloneWorkerMode', 'standaloneWorkerMode', 'autoScaling', 'minReplicas', 'maxReplicas'})):
             if (nearest(field_key, ('autoScalingConfig', 'gangScheduling', 'gpuCount', 'gpuIndices', 'gpuModel', 'isLocalGPU', 'isolation', 'nodeAffinity', 'partitionTemplateId', 'poolName', 'qos', 'replicas', 'resources', 'sidecarWorker', 'vendor', 'workerPodTemplate')) is not None):
                 return True
-    for field_key, field in pairs(get(object_, 'spec', 'resources')):
+    for field_key, field in pairs(get(object_.get('spec'), 'resources')):
         if (not (field_key in ('limits', 'requests'))):
             if (nearest(field_key, ('limits', 'requests')) is not None):
                 return True
-    for field_key, field in pairs(get(object_, 'spec', 'resources', 'requests')):
+    for field_key, field in pairs(get(object_.get('spec'), 'resources', 'requests')):
         if (not (field_key in ('compute', 'tflops', 'vram'))):
             if (nearest(field_key, ('compute', 'tflops', 'vram')) is not None):
                 return True
-    for field_key, field in pairs(get(object_, 'spec', 'resources', 'limits')):
+    for field_key, field in pairs(get(object_.get('spec'), 'resources', 'limits')):
         if (not (field_key in ('compute', 'tflops', 'vram'))):
             if (nearest(field_key, ('compute', 'tflops', 'vram')) is not None):
                 return True
-    for field_key, field in pairs(get(object_, 'spec', 'autoScalingConfig')):
+    for field_key, field in pairs(get(object_.get('spec'), 'autoScalingConfig')):
         if (not (field_key in ('autoSetResources', 'cronScalingRules', 'externalScaler', 'autoSetLimits', 'autoSetRequests', 'autoSetReplicas', 'scaleToZero'))):
             if (nearest(field_key, ('autoSetResources', 'cronScalingRules', 'externalScaler')) is not None):
                 return True
-    for field_key, field in pairs(get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')):
+    for field_key, field in pairs(get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources')):
         if (not (field_key in {'enable', 'historyDataPeriod', 'initialDelayPeriod', 'interval', 'lowerBoundComputePercentile', 'lowerBoundVRAMPercentile', 'marginFraction', 'maxComputeResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'minVRAMResourcesRatio', 'targetComputePercentile', 'targetResource', 'targetVRAMPercentile', 'updateThreshold', 'upperBoundComputePercentile', 'upperBoundVRAMPercentile', 'targettflopspercentile', 'lowerboundtflopspercentile', 'upperboundtflopspercentile', 'targetvrampercentile', 'lowerboundvrampercentile', 'upperboundvrampercentile', 'requestMarginFraction', 'historyLength', 'confidenceInterval', 'historyResolution', 'targetTflopsPercentile', 'lowerBoundTflopsPercentile', 'upperBoundTflopsPercentile', 'targetVramPercentile', 'lowerBoundVramPercentile', 'upperBoundVramPercentile'})):
             if (nearest(field_key, ('enable', 'historyDataPeriod', 'initialDelayPeriod', 'interval', 'lowerBoundComputePercentile', 'lowerBoundVRAMPercentile', 'marginFraction', 'maxComputeResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'minVRAMResourcesRatio', 'targetComputePercentile', 'targetResource', 'targetVRAMPercentile', 'updateThreshold', 'upperBoundComputePercentile', 'upperBoundVRAMPercentile')) is not None):
                 return True
-    for item0 in items(get(object_, 'spec', 'autoScalingConfig', 'cronScalingRules')):
+    for item0 in items(get(object_.get('spec'), 'autoScalingConfig', 'cronScalingRules')):
         for field_key, field in pairs(item0):
             if (not (field_key in ('desiredResources', 'enable', 'end', 'name', 'start', 'desiredReplicas'))):
                 if (nearest(field_key, ('desiredResources', 'enable', 'end', 'name', 'start')) is not None):
                     return True
-    for item0 in items(get(object_, 'spec', 'autoScalingConfig', 'cronScalingRules')):
-        for field_key, field in pairs(get(item0, 'desiredResources')):
+    for item0 in items(get(object_.get('spec'), 'autoScalingConfig', 'cronScalingRules')):
+        for field_key, field in pairs((item0.get('desiredResources') if type(item0) is dict else get(item0, 'desiredResources'))):
             if (not (field_key in ('limits', 'requests'))):
                 if (nearest(field_key, ('limits', 'requests')) is not None):
                     return True
-    for item0 in items(get(object_, 'spec', 'autoScalingConfig', 'cronScalingRules')):
+    for item0 in items(get(object_.get('spec'), 'autoScalingConfig', 'cronScalingRules')):
         for field_key, field in pairs(get(item0, 'desiredResources', 'requests')):
             if (not (field_key in ('compute', 'tflops', 'vram'))):
                 if (nearest(field_key, ('compute', 'tflops', 'vram')) is not None):
                     return True
-    for item0 in items(get(object_, 'spec', 'autoScalingConfig', 'cronScalingRules')):
+    for item0 in items(get(object_.get('spec'), 'autoScalingConfig', 'cronScalingRules')):
         for field_key, field in pairs(get(item0, 'desiredResources', 'limits')):
             if (not (field_key in ('compute', 'tflops', 'vram'))):
                 if (nearest(field_key, ('compute', 'tflops', 'vram')) is not None):
                     return True
-    for field_key, field in pairs(get(object_, 'spec', 'autoScalingConfig', 'externalScaler')):
+    for field_key, field in pairs(get(object_.get('spec'), 'autoScalingConfig', 'externalScaler')):
         if (not (field_key in ('apiKeySecretRef', 'enable', 'initialDelayPeriod', 'interval', 'url'))):
             if (nearest(field_key, ('apiKeySecretRef', 'enable', 'initialDelayPeriod', 'interval', 'url')) is not None):
                 return True
-    for field_key, field in pairs(get(object_, 'spec', 'autoScalingConfig', 'externalScaler', 'apiKeySecretRef')):
+    for field_key, field in pairs(get(object_.get('spec'), 'autoScalingConfig', 'externalScaler', 'apiKeySecretRef')):
         if (not (field_key in ('name', 'namespace'))):
             if (nearest(field_key, ('name', 'namespace')) is not None):
                 return True
-    for field_key, field in pairs(get(object_, 'spec', 'gangScheduling')):
+    for field_key, field in pairs(get(object_.get('spec'), 'gangScheduling')):
         if (not (field_key in ('minMembers', 'mode', 'timeout'))):
             if (nearest(field_key, ('minMembers', 'mode', 'timeout')) is not None):
                 return True
@@ -139,73 +139,73 @@ def TF520(s: Any, p: Any) -> bool:
 
 def TF521(s: Any, p: Any) -> bool:
     object_ = s.object
-    if (get(object_, 'spec', 'noStandaloneWorkerMode') is not None):
+    if (get(object_.get('spec'), 'noStandaloneWorkerMode') is not None):
         return True
-    if (get(object_, 'spec', 'standaloneWorkerMode') is not None):
+    if (get(object_.get('spec'), 'standaloneWorkerMode') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'targetTflopsPercentile') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'targetTflopsPercentile') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'lowerBoundTflopsPercentile') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'lowerBoundTflopsPercentile') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'upperBoundTflopsPercentile') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'upperBoundTflopsPercentile') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'targetVramPercentile') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'targetVramPercentile') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'lowerBoundVramPercentile') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'lowerBoundVramPercentile') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'upperBoundVramPercentile') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'upperBoundVramPercentile') is not None):
         return True
     return False
 
 
 def TF522(s: Any, p: Any) -> bool:
     object_ = s.object
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetLimits') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetLimits') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetRequests') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetRequests') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'scaleToZero') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'scaleToZero') is not None):
         return True
     return False
 
 
 def TF523(s: Any, p: Any) -> bool:
     object_ = s.object
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetReplicas') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetReplicas') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'targettflopspercentile') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'targettflopspercentile') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'lowerboundtflopspercentile') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'lowerboundtflopspercentile') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'upperboundtflopspercentile') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'upperboundtflopspercentile') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'targetvrampercentile') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'targetvrampercentile') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'lowerboundvrampercentile') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'lowerboundvrampercentile') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'upperboundvrampercentile') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'upperboundvrampercentile') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'requestMarginFraction') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'requestMarginFraction') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'historyLength') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'historyLength') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'confidenceInterval') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'confidenceInterval') is not None):
         return True
-    if (get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'historyResolution') is not None):
+    if (get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'historyResolution') is not None):
         return True
-    for item0 in items(get(object_, 'spec', 'autoScalingConfig', 'cronScalingRules')):
-        if (get(item0, 'desiredReplicas') is not None):
+    for item0 in items(get(object_.get('spec'), 'autoScalingConfig', 'cronScalingRules')):
+        if ((item0.get('desiredReplicas') if type(item0) is dict else get(item0, 'desiredReplicas')) is not None):
             return True
     return False
 
 
 def TF072(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec', 'gpuCount')
+    v1 = get(object_.get('spec'), 'gpuCount')
     if is_type(v1, 'number'):
         if lt(integer(v1), 1):
             return True
-    v2 = get(object_, 'spec', 'gpuCount')
+    v2 = get(object_.get('spec'), 'gpuCount')
     if is_type(v2, 'number'):
         if lt(128, integer(v2)):
             return True
@@ -214,7 +214,7 @@ def TF072(s: Any, p: Any) -> bool:
 
 def TF524(s: Any, p: Any) -> bool:
     object_ = s.object
-    for field_key, field in pairs(get(object_, 'spec')):
+    for field_key, field in pairs(object_.get('spec')):
         if (type(field) is str):
             if (field_key in ('qos', 'isolation')):
                 if (not member(field, (('low', 'medium', 'high', 'critical') if (field_key == 'qos') else ('shared', 'soft', 'hard', 'partitioned')))):
@@ -224,7 +224,7 @@ def TF524(s: Any, p: Any) -> bool:
 
 def TF547(s: Any, p: Any) -> bool:
     object_ = s.object
-    for field_key, field in pairs(get(object_, 'spec')):
+    for field_key, field in pairs(object_.get('spec')):
         if (field is not None):
             if (('a whole number without quotes' if ((field_key in ('replicas', 'gpuCount')) and ((type(field) is str) or (not (integer(field) is not None)))) else ('true or false without quotes' if ((not (type(field) is bool)) and (field_key in ('isLocalGPU', 'sidecarWorker'))) else ('a text' if ((not (type(field) is str)) and (field_key in ('poolName', 'qos', 'isolation', 'partitionTemplateId', 'gpuModel', 'vendor'))) else ('a mapping' if ((not (type(field) is dict)) and (field_key in ('resources', 'autoScalingConfig', 'gangScheduling', 'nodeAffinity', 'workerPodTemplate'))) else ('a list of whole numbers' if ((field_key == 'gpuIndices') and (not (type(field) is list))) else None))))) is not None):
                 return True
@@ -233,7 +233,7 @@ def TF547(s: Any, p: Any) -> bool:
 
 def TF525(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec', 'replicas')
+    v1 = get(object_.get('spec'), 'replicas')
     if is_type(v1, 'number'):
         if equal(integer(v1), 0):
             return True
@@ -242,7 +242,7 @@ def TF525(s: Any, p: Any) -> bool:
 
 def TF526(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec', 'replicas')
+    v1 = get(object_.get('spec'), 'replicas')
     if is_type(v1, 'number'):
         if lt(integer(v1), 0):
             return True
@@ -251,27 +251,27 @@ def TF526(s: Any, p: Any) -> bool:
 
 def TF527(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec', 'gangScheduling')
+    v1 = get(object_.get('spec'), 'gangScheduling')
     if (type(v1) is dict):
-        if (not (get(v1, 'minMembers') is not None)):
+        if (not ((v1.get('minMembers') if type(v1) is dict else get(v1, 'minMembers')) is not None)):
             return True
     return False
 
 
 def TF528(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec')
+    v1 = object_.get('spec')
     v2 = get(v1, 'gangScheduling', 'minMembers')
     if is_type(v2, 'number'):
         v3 = integer(v2)
-        if (equal(v3, 1) or lt(v3, 0) or (is_type(get(v1, 'replicas'), 'number') and lt(integer(get(v1, 'replicas')), v3))):
+        if (equal(v3, 1) or lt(v3, 0) or (is_type((v1.get('replicas') if type(v1) is dict else get(v1, 'replicas')), 'number') and lt(integer((v1.get('replicas') if type(v1) is dict else get(v1, 'replicas'))), v3))):
             return True
     return False
 
 
 def TF529(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec', 'gangScheduling', 'minMembers')
+    v1 = get(object_.get('spec'), 'gangScheduling', 'minMembers')
     if is_type(v1, 'number'):
         if equal(integer(v1), 0):
             return True
@@ -280,7 +280,7 @@ def TF529(s: Any, p: Any) -> bool:
 
 def TF530(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec', 'gangScheduling', 'timeout')
+    v1 = get(object_.get('spec'), 'gangScheduling', 'timeout')
     if (v1 is not None):
         if (type(v1) is str):
             if (not matches(v1, '[+-]?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+|[+-]?0')):
@@ -290,7 +290,7 @@ def TF530(s: Any, p: Any) -> bool:
 
 def TF531(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec', 'gangScheduling', 'mode')
+    v1 = get(object_.get('spec'), 'gangScheduling', 'mode')
     if (v1 is not None):
         if (type(v1) is str):
             if (not (v1 in ('Strict',))):
@@ -300,7 +300,7 @@ def TF531(s: Any, p: Any) -> bool:
 
 def TF073(s: Any, p: Any) -> bool:
     object_ = s.object
-    for value_key, value in pairs(get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')):
+    for value_key, value in pairs(get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources')):
         if (value_key in {'targetResource', 'targetComputePercentile', 'lowerBoundComputePercentile', 'upperBoundComputePercentile', 'targetVRAMPercentile', 'lowerBoundVRAMPercentile', 'upperBoundVRAMPercentile', 'marginFraction', 'updateThreshold', 'historyDataPeriod', 'minVRAMResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'maxComputeResourcesRatio', 'initialDelayPeriod', 'interval'}):
             if (is_type(value, 'number') or (type(value) is bool)):
                 return True
@@ -309,7 +309,7 @@ def TF073(s: Any, p: Any) -> bool:
 
 def TF532(s: Any, p: Any) -> bool:
     object_ = s.object
-    for value_key, value in pairs(get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')):
+    for value_key, value in pairs(get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources')):
         if (type(value) is str):
             if (not (value == '')):
                 if (value_key in {'targetComputePercentile', 'lowerBoundComputePercentile', 'upperBoundComputePercentile', 'targetVRAMPercentile', 'lowerBoundVRAMPercentile', 'upperBoundVRAMPercentile', 'marginFraction', 'updateThreshold', 'minVRAMResourcesRatio', 'maxVRAMResourcesRatio', 'minComputeResourcesRatio', 'maxComputeResourcesRatio'}):
@@ -320,7 +320,7 @@ def TF532(s: Any, p: Any) -> bool:
 
 def TF533(s: Any, p: Any) -> bool:
     object_ = s.object
-    for value_key, value in pairs(get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')):
+    for value_key, value in pairs(get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources')):
         if (value_key in ('targetComputePercentile', 'lowerBoundComputePercentile', 'upperBoundComputePercentile', 'targetVRAMPercentile', 'lowerBoundVRAMPercentile', 'upperBoundVRAMPercentile')):
             if matches(value, '[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?'):
                 v1 = quantity(value)
@@ -331,12 +331,12 @@ def TF533(s: Any, p: Any) -> bool:
 
 def TF534(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')
-    v2 = get(v1, 'lowerBoundComputePercentile')
+    v1 = get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources')
+    v2 = (v1.get('lowerBoundComputePercentile') if type(v1) is dict else get(v1, 'lowerBoundComputePercentile'))
     if (not is_type(v2, 'number')):
-        v3 = get(v1, 'targetComputePercentile')
+        v3 = (v1.get('targetComputePercentile') if type(v1) is dict else get(v1, 'targetComputePercentile'))
         if (not is_type(v3, 'number')):
-            v4 = get(v1, 'upperBoundComputePercentile')
+            v4 = (v1.get('upperBoundComputePercentile') if type(v1) is dict else get(v1, 'upperBoundComputePercentile'))
             if (not is_type(v4, 'number')):
                 if (not lt(1000000000, quantity(v2))):
                     if (not lt(1000000000, quantity(v3))):
@@ -350,12 +350,12 @@ def TF534(s: Any, p: Any) -> bool:
 
 def TF535(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')
-    v2 = get(v1, 'lowerBoundVRAMPercentile')
+    v1 = get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources')
+    v2 = (v1.get('lowerBoundVRAMPercentile') if type(v1) is dict else get(v1, 'lowerBoundVRAMPercentile'))
     if (not is_type(v2, 'number')):
-        v3 = get(v1, 'targetVRAMPercentile')
+        v3 = (v1.get('targetVRAMPercentile') if type(v1) is dict else get(v1, 'targetVRAMPercentile'))
         if (not is_type(v3, 'number')):
-            v4 = get(v1, 'upperBoundVRAMPercentile')
+            v4 = (v1.get('upperBoundVRAMPercentile') if type(v1) is dict else get(v1, 'upperBoundVRAMPercentile'))
             if (not is_type(v4, 'number')):
                 if (not lt(1000000000, quantity(v2))):
                     if (not lt(1000000000, quantity(v3))):
@@ -369,10 +369,10 @@ def TF535(s: Any, p: Any) -> bool:
 
 def TF536(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')
-    v2 = get(v1, 'updateThreshold')
+    v1 = get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources')
+    v2 = (v1.get('updateThreshold') if type(v1) is dict else get(v1, 'updateThreshold'))
     if (not is_type(v2, 'number')):
-        v3 = get(v1, 'marginFraction')
+        v3 = (v1.get('marginFraction') if type(v1) is dict else get(v1, 'marginFraction'))
         if (not is_type(v3, 'number')):
             if ((v2 is not None) or (v3 is not None)):
                 if lt(quantity((v3 if (v3 is not None) else '0.15')), quantity((v2 if (v2 is not None) else '0.1'))):
@@ -382,7 +382,7 @@ def TF536(s: Any, p: Any) -> bool:
 
 def TF537(s: Any, p: Any) -> bool:
     object_ = s.object
-    for value_key, value in pairs(get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')):
+    for value_key, value in pairs(get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources')):
         if (type(value) is str):
             if (((value_key in ('minVRAMResourcesRatio', 'minComputeResourcesRatio')) and lt(1000000000, quantity(value))) or ((value_key in ('maxVRAMResourcesRatio', 'maxComputeResourcesRatio')) and lt(quantity(value), 1000000000))):
                 return True
@@ -391,7 +391,7 @@ def TF537(s: Any, p: Any) -> bool:
 
 def TF538(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec', 'autoScalingConfig', 'autoSetResources', 'targetResource')
+    v1 = get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources', 'targetResource')
     if (type(v1) is str):
         if (not (v1 == '')):
             if (not (lower(v1) in ('compute', 'vram', 'all'))):
@@ -401,8 +401,8 @@ def TF538(s: Any, p: Any) -> bool:
 
 def TF074(s: Any, p: Any) -> bool:
     object_ = s.object
-    for window in items(get(object_, 'spec', 'autoScalingConfig', 'cronScalingRules')):
-        if (get(window, 'enable') is True):
+    for window in items(get(object_.get('spec'), 'autoScalingConfig', 'cronScalingRules')):
+        if ((window.get('enable') if type(window) is dict else get(window, 'enable')) is True):
             for value_key, value in pairs(window):
                 if (type(value) is str):
                     if (not (value == '')):
@@ -414,30 +414,30 @@ def TF074(s: Any, p: Any) -> bool:
 
 def TF539(s: Any, p: Any) -> bool:
     object_ = s.object
-    for window in items(get(object_, 'spec', 'autoScalingConfig', 'cronScalingRules')):
-        if (get(window, 'enable') is True):
-            v1 = get(window, 'start')
+    for window in items(get(object_.get('spec'), 'autoScalingConfig', 'cronScalingRules')):
+        if ((window.get('enable') if type(window) is dict else get(window, 'enable')) is True):
+            v1 = (window.get('start') if type(window) is dict else get(window, 'start'))
             if (type(v1) is str):
                 if (not (v1 == '')):
-                    if equal(trim(v1), trim(get(window, 'end'))):
+                    if equal(trim(v1), trim((window.get('end') if type(window) is dict else get(window, 'end')))):
                         return True
     return False
 
 
 def TF540(s: Any, p: Any) -> bool:
     object_ = s.object
-    for window in items(get(object_, 'spec', 'autoScalingConfig', 'cronScalingRules')):
-        if (get(window, 'enable') is True):
-            if ((not (get(window, 'desiredResources') is not None)) or ((get(window, 'name') if (get(window, 'name') is not None) else '') == '') or ((get(window, 'start') if (get(window, 'start') is not None) else '') == '') or ((get(window, 'end') if (get(window, 'end') is not None) else '') == '')):
+    for window in items(get(object_.get('spec'), 'autoScalingConfig', 'cronScalingRules')):
+        if ((window.get('enable') if type(window) is dict else get(window, 'enable')) is True):
+            if ((not ((window.get('desiredResources') if type(window) is dict else get(window, 'desiredResources')) is not None)) or (((window.get('name') if type(window) is dict else get(window, 'name')) if ((window.get('name') if type(window) is dict else get(window, 'name')) is not None) else '') == '') or (((window.get('start') if type(window) is dict else get(window, 'start')) if ((window.get('start') if type(window) is dict else get(window, 'start')) is not None) else '') == '') or (((window.get('end') if type(window) is dict else get(window, 'end')) if ((window.get('end') if type(window) is dict else get(window, 'end')) is not None) else '') == '')):
                 return True
     return False
 
 
 def TF075(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec', 'autoScalingConfig', 'autoSetResources')
-    if (get(v1, 'enable') is True):
-        v2 = get(v1, 'targetResource')
+    v1 = get(object_.get('spec'), 'autoScalingConfig', 'autoSetResources')
+    if ((v1.get('enable') if type(v1) is dict else get(v1, 'enable')) is True):
+        v2 = (v1.get('targetResource') if type(v1) is dict else get(v1, 'targetResource'))
         if ((v2 if (v2 is not None) else '') == ''):
             return True
     return False
@@ -445,7 +445,7 @@ def TF075(s: Any, p: Any) -> bool:
 
 def TF076(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec', 'nodeAffinity')
+    v1 = get(object_.get('spec'), 'nodeAffinity')
     if (v1 is not None):
         if lt(0, size(v1)):
             return True
@@ -454,10 +454,10 @@ def TF076(s: Any, p: Any) -> bool:
 
 def TF541(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'spec')
-    v2 = get(v1, 'workerPodTemplate')
+    v1 = object_.get('spec')
+    v2 = (v1.get('workerPodTemplate') if type(v1) is dict else get(v1, 'workerPodTemplate'))
     if (type(v2) is dict):
-        if (get(v1, 'isLocalGPU') is True):
+        if ((v1.get('isLocalGPU') if type(v1) is dict else get(v1, 'isLocalGPU')) is True):
             if lt(0, size(v2)):
                 return True
     return False

@@ -73,7 +73,7 @@ def TF042(s: Any, p: Any) -> bool:
     object_ = s.object
     v1 = annotations.get('tensor-fusion.ai/workload-profile')
     if (v1 is not None):
-        v2 = get(object_, 'metadata', 'namespace')
+        v2 = get(object_.get('metadata'), 'namespace')
         v3 = (v2 if (v2 is not None) else p['namespace'])
         if (v3 is not None):
             for w in s.find_named('WorkloadProfile', v1):
@@ -223,11 +223,11 @@ def TF047(s: Any, p: Any) -> bool:
         v1 = trim(token)
         if (not (v1 == '')):
             for c in items(spec.get('containers')):
-                if equal(get(c, 'name'), v1):
+                if equal((c.get('name') if type(c) is dict else get(c, 'name')), v1):
                     break
             else:
                 for c in items(spec.get('initContainers')):
-                    if equal(get(c, 'name'), v1):
+                    if equal((c.get('name') if type(c) is dict else get(c, 'name')), v1):
                         break
                 else:
                     return True
@@ -247,7 +247,7 @@ def TF048(s: Any, p: Any) -> bool:
                     v2 = annotations.get('tensor-fusion.ai/inject-container')
                     if ((not (v2 is not None)) or (v2 == '')):
                         for c in items(v1):
-                            if (get(c, 'name') == 'tensorfusion-worker'):
+                            if ((c.get('name') if type(c) is dict else get(c, 'name')) == 'tensorfusion-worker'):
                                 break
                         else:
                             for c in items(v1):
@@ -265,9 +265,9 @@ def TF049(s: Any, p: Any) -> bool:
         v1 = trim(token)
         if (not (v1 == '')):
             for c in items(spec.get('initContainers')):
-                if equal(get(c, 'name'), v1):
+                if equal((c.get('name') if type(c) is dict else get(c, 'name')), v1):
                     for c in items(spec.get('containers')):
-                        if equal(get(c, 'name'), v1):
+                        if equal((c.get('name') if type(c) is dict else get(c, 'name')), v1):
                             break
                     else:
                         return True
@@ -294,7 +294,7 @@ def TF505(s: Any, p: Any) -> bool:
             v1 = trim(token)
             if (not (v1 == '')):
                 for c in items(spec.get('containers')):
-                    if equal(get(c, 'name'), v1):
+                    if equal((c.get('name') if type(c) is dict else get(c, 'name')), v1):
                         if lt(1, size([other for other in split(annotations.get('tensor-fusion.ai/inject-container'), ',') if equal(trim(other), v1)])):
                             return True
                         break
@@ -380,8 +380,8 @@ def TF507(s: Any, p: Any) -> bool:
     annotations = s.annotations
     v1 = s.parsed(annotations.get('tensor-fusion.ai/worker-pod-template'), 'yaml')
     if (type(v1) is dict):
-        if (not (get(v1, 'spec') is not None)):
-            if (not (get(v1, 'metadata') is not None)):
+        if (not ((v1.get('spec') if type(v1) is dict else get(v1, 'spec')) is not None)):
+            if (not ((v1.get('metadata') if type(v1) is dict else get(v1, 'metadata')) is not None)):
                 return True
     return False
 
@@ -553,7 +553,7 @@ def TF063(s: Any, p: Any) -> bool:
 def TF516(s: Any, p: Any) -> bool:
     template_ = s.template
     annotations = s.annotations
-    if (type(m_ := get(template_, 'kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'JobSet.jobset.x-k8s.io', 'RayJob.ray.io'}):
+    if (type(m_ := template_.get('kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'JobSet.jobset.x-k8s.io', 'RayJob.ray.io'}):
         if (annotations.get('tensor-fusion.ai/qos') == 'critical'):
             return True
     return False
@@ -634,7 +634,7 @@ def TF542(s: Any, p: Any) -> bool:
     template_ = s.template
     if (annotations.get('tensor-fusion.ai/gang-enabled') == 'true'):
         v1 = annotations.get('tensor-fusion.ai/enabled-replicas')
-        v2 = (integer(v1) if (v1 is not None) else (integer(get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')) if (get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas') is not None) else (integer(get(object_, 'spec', 'replicas')) if (get(template_, 'kind') in ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(get(object_, 'spec', 'parallelism')) if (get(object_, 'spec', 'parallelism') is not None) else 1) if (get(template_, 'kind') == 'Job') else None))))
+        v2 = (integer(v1) if (v1 is not None) else (integer(get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')) if (get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas') is not None) else (integer(get(object_.get('spec'), 'replicas')) if (template_.get('kind') in ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(get(object_.get('spec'), 'parallelism')) if (get(object_.get('spec'), 'parallelism') is not None) else 1) if (template_.get('kind') == 'Job') else None))))
         if le(2, v2):
             if lt(v2, integer(annotations.get('tensor-fusion.ai/gang-min-members'))):
                 return True
@@ -643,12 +643,46 @@ def TF542(s: Any, p: Any) -> bool:
 
 def TF543(s: Any, p: Any) -> bool:
     annotations = s.annotations
-    object_ = s.object
     template_ = s.template
+    object_ = s.object
     if (annotations.get('tensor-fusion.ai/gang-enabled') == 'true'):
-        v1 = annotations.get('tensor-fusion.ai/enabled-replicas')
-        if lt((integer(v1) if (v1 is not None) else (integer(get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')) if (get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas') is not None) else (integer(get(object_, 'spec', 'replicas')) if (get(template_, 'kind') in ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(get(object_, 'spec', 'parallelism')) if (get(object_, 'spec', 'parallelism') is not None) else 1) if (get(template_, 'kind') == 'Job') else None)))), 2):
-            return True
+        v1 = template_.get('kind')
+        if (not ((v1 in ('Deployment', 'StatefulSet', 'ReplicaSet')) and (not (annotations.get('tensor-fusion.ai/enabled-replicas') is not None)) and (not (get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas') is not None)))):
+            v2 = annotations.get('tensor-fusion.ai/enabled-replicas')
+            if lt((integer(v2) if (v2 is not None) else (integer(get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')) if (get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas') is not None) else (integer(get(object_.get('spec'), 'replicas')) if (v1 in ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(get(object_.get('spec'), 'parallelism')) if (get(object_.get('spec'), 'parallelism') is not None) else 1) if (v1 == 'Job') else None)))), 2):
+                return True
+    return False
+
+
+def TF548(s: Any, p: Any) -> bool:
+    template_ = s.template
+    annotations = s.annotations
+    object_ = s.object
+    v1 = template_.get('kind')
+    if (v1 in ('Deployment', 'StatefulSet', 'ReplicaSet')):
+        v2 = annotations.get('tensor-fusion.ai/enabled-replicas')
+        if (not (v2 is not None)):
+            if (annotations.get('tensor-fusion.ai/gang-enabled') == 'true'):
+                v3 = get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+                if (not (v3 is not None)):
+                    if equal((integer(v2) if (v2 is not None) else (integer(v3) if (v3 is not None) else (integer(get(object_.get('spec'), 'replicas')) if (v1 in ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(get(object_.get('spec'), 'parallelism')) if (get(object_.get('spec'), 'parallelism') is not None) else 1) if (v1 == 'Job') else None)))), 1):
+                        return True
+    return False
+
+
+def TF549(s: Any, p: Any) -> bool:
+    template_ = s.template
+    annotations = s.annotations
+    object_ = s.object
+    v1 = template_.get('kind')
+    if (v1 in ('Deployment', 'StatefulSet', 'ReplicaSet')):
+        v2 = annotations.get('tensor-fusion.ai/enabled-replicas')
+        if (not (v2 is not None)):
+            if (annotations.get('tensor-fusion.ai/gang-enabled') == 'true'):
+                v3 = get(s.find('WorkloadProfile', annotations.get('tensor-fusion.ai/workload-profile'), None), 'spec', 'replicas')
+                if (not (v3 is not None)):
+                    if equal((integer(v2) if (v2 is not None) else (integer(v3) if (v3 is not None) else (integer(get(object_.get('spec'), 'replicas')) if (v1 in ('Deployment', 'StatefulSet', 'ReplicaSet')) else ((integer(get(object_.get('spec'), 'parallelism')) if (get(object_.get('spec'), 'parallelism') is not None) else 1) if (v1 == 'Job') else None)))), 1):
+                        return True
     return False
 
 
@@ -690,7 +724,7 @@ def TF069(s: Any, p: Any) -> bool:
     spec = s.spec
     if (labels.get('tensor-fusion.ai/host-port') == 'auto'):
         v1 = labels.get('tensor-fusion.ai/port-name')
-        if ((not (v1 is not None)) or (not any(any(equal(get(q, 'name'), v1) for q in items(get(c, 'ports'))) for c in items(spec.get('containers'))))):
+        if ((not (v1 is not None)) or (not any(any(equal((q.get('name') if type(q) is dict else get(q, 'name')), v1) for q in items((c.get('ports') if type(c) is dict else get(c, 'ports')))) for c in items(spec.get('containers'))))):
             return True
     return False
 
@@ -699,7 +733,7 @@ def TF077(s: Any, p: Any) -> bool:
     object_ = s.object
     annotations = s.annotations
     if (p['namespace'] is None):
-        v1 = get(object_, 'metadata', 'namespace')
+        v1 = get(object_.get('metadata'), 'namespace')
         if (v1 is not None):
             v2 = annotations.get('tensor-fusion.ai/workload-profile')
             if (v2 is not None):
@@ -711,4 +745,14 @@ def TF077(s: Any, p: Any) -> bool:
                         else:
                             return True
                         break
+    return False
+
+
+def TF048_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    for c in items(spec.get('containers')):
+        if any(matches(v_key, '.+/.+') for v_key, v in pairs(get(c, 'resources', 'limits'))):
+            break
+    else:
+        return True
     return False

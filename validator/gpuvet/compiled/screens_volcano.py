@@ -32,28 +32,28 @@ def _real_c4813d(s: Any) -> Any:
 
 def VJ096(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = (get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec'))
-    v2 = get(v1, 'tasks')
+    v1 = (get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec'))
+    v2 = (v1.get('tasks') if type(v1) is dict else get(v1, 'tasks'))
     if lt(0, size(v2)):
-        if lt(total([integer(get(t, 'replicas')) for t in items(v2)]), integer(get(v1, 'minAvailable'))):
+        if lt(total([integer((t.get('replicas') if type(t) is dict else get(t, 'replicas'))) for t in items(v2)]), integer((v1.get('minAvailable') if type(v1) is dict else get(v1, 'minAvailable')))):
             return True
     return False
 
 
 def VJ105(s: Any, p: Any) -> bool:
     object_ = s.object
-    for task in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')):
-        v1 = get(task, 'replicas')
+    for task in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')):
+        v1 = (task.get('replicas') if type(task) is dict else get(task, 'replicas'))
         if ((not (v1 is not None)) or (integer(v1) is not None)):
             v2 = integer(v1)
-            if lt((v2 if (v2 is not None) else 0), integer(get(task, 'minAvailable'))):
+            if lt((v2 if (v2 is not None) else 0), integer((task.get('minAvailable') if type(task) is dict else get(task, 'minAvailable')))):
                 return True
     return False
 
 
 def VJ106(s: Any, p: Any) -> bool:
     object_ = s.object
-    for count_key, count in [(c_key, c) for c_key, c in (pairs(get(object_, 'spec', 'jobTemplate', 'spec')) if (get(object_, 'kind') == 'CronJob') else pairs(get(object_, 'spec'))) if (c_key in ('minAvailable', 'maxRetry', 'ttlSecondsAfterFinished', 'minSuccess'))]:
+    for count_key, count in [(c_key, c) for c_key, c in (pairs(get(object_.get('spec'), 'jobTemplate', 'spec')) if (object_.get('kind') == 'CronJob') else pairs(object_.get('spec'))) if (c_key in ('minAvailable', 'maxRetry', 'ttlSecondsAfterFinished', 'minSuccess'))]:
         v1 = integer(count)
         if (lt(v1, 0) or ((count_key == 'minSuccess') and lt(v1, 1))):
             return True
@@ -62,7 +62,7 @@ def VJ106(s: Any, p: Any) -> bool:
 
 def VJ107(s: Any, p: Any) -> bool:
     object_ = s.object
-    for task in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')):
+    for task in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')):
         for count in [c for c_key, c in pairs(task) if (c_key in ('replicas', 'minAvailable', 'maxRetry'))]:
             if lt(integer(count), 0):
                 return True
@@ -71,30 +71,30 @@ def VJ107(s: Any, p: Any) -> bool:
 
 def VJ108(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = (get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec'))
-    v2 = get(v1, 'tasks')
+    v1 = (get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec'))
+    v2 = (v1.get('tasks') if type(v1) is dict else get(v1, 'tasks'))
     if equal(size(v2), 0):
-        if ((type(v2) is list) or ((get(v1, 'minAvailable') is not None) and (not (v2 is not None)) and ((get(v1, 'schedulerName') is not None) or (get(v1, 'policies') is not None) or (get(v1, 'plugins') is not None) or (get(v1, 'queue') is not None)))):
+        if ((type(v2) is list) or (((v1.get('minAvailable') if type(v1) is dict else get(v1, 'minAvailable')) is not None) and (not (v2 is not None)) and (((v1.get('schedulerName') if type(v1) is dict else get(v1, 'schedulerName')) is not None) or ((v1.get('policies') if type(v1) is dict else get(v1, 'policies')) is not None) or ((v1.get('plugins') if type(v1) is dict else get(v1, 'plugins')) is not None) or ((v1.get('queue') if type(v1) is dict else get(v1, 'queue')) is not None)))):
             return True
     return False
 
 
 def VJ109(s: Any, p: Any) -> bool:
     object_ = s.object
-    for task_key, task in pairs(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')):
-        v1 = get(task, 'name')
+    for task_key, task in pairs(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')):
+        v1 = (task.get('name') if type(task) is dict else get(task, 'name'))
         if (type(v1) is str):
             if (not (v1 == '')):
-                v2 = get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')
-                if (lt(0, size([t for t_key, t in pairs(v2) if (equal(get(t, 'name'), v1) and lt(integer(t_key), integer(task_key)))])) or lt(0, size([t for t_key, t in pairs(v2) if (((not (get(t, 'name') is not None)) or (get(t, 'name') == '')) and matches(v1, 'default(0|[1-9][0-9]{0,8})') and equal(integer(get(split(v1, 'default'), 1)), integer(t_key)))]))):
+                v2 = get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')
+                if (lt(0, size([t for t_key, t in pairs(v2) if (equal((t.get('name') if type(t) is dict else get(t, 'name')), v1) and lt(integer(t_key), integer(task_key)))])) or lt(0, size([t for t_key, t in pairs(v2) if (((not ((t.get('name') if type(t) is dict else get(t, 'name')) is not None)) or ((t.get('name') if type(t) is dict else get(t, 'name')) == '')) and matches(v1, 'default(0|[1-9][0-9]{0,8})') and equal(integer(get(split(v1, 'default'), 1)), integer(t_key)))]))):
                     return True
     return False
 
 
 def VJ110(s: Any, p: Any) -> bool:
     object_ = s.object
-    for task in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')):
-        v1 = get(task, 'name')
+    for task in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')):
+        v1 = (task.get('name') if type(task) is dict else get(task, 'name'))
         if (v1 is not None):
             if (not (v1 == '')):
                 if (lt(63, size(v1)) or (not matches(v1, '[a-z0-9]([-a-z0-9]*[a-z0-9])?'))):
@@ -102,22 +102,169 @@ def VJ110(s: Any, p: Any) -> bool:
     return False
 
 
+def VJ097(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_.get('spec'), 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))] if (object_.get('kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))])):
+        for policy in items((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))):
+            v1 = (policy.get('events') if type(policy) is dict else get(policy, 'events'))
+            if (not (type(v1) is str)):
+                if equal(((policy.get('exitCode') if type(policy) is dict else get(policy, 'exitCode')) is not None), lt(0, size([*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(v1)]))):
+                    return True
+    return False
+
+
+def VJ136(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_.get('spec'), 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))] if (object_.get('kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))])):
+        for policy in items((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))):
+            if (type((policy.get('events') if type(policy) is dict else get(policy, 'events'))) is str):
+                return True
+    return False
+
+
+def VJ111(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_.get('spec'), 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))] if (object_.get('kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))])):
+        for policy in items((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))):
+            if equal((policy.get('exitCode') if type(policy) is dict else get(policy, 'exitCode')), 0):
+                if equal(size([*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items((policy.get('events') if type(policy) is dict else get(policy, 'events')))]), 0):
+                    return True
+    return False
+
+
+def VJ112(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_.get('spec'), 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))] if (object_.get('kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))])):
+        for policy_key, policy in pairs((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))):
+            if (not ((policy.get('exitCode') if type(policy) is dict else get(policy, 'exitCode')) is not None)):
+                for event in [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items((policy.get('events') if type(policy) is dict else get(policy, 'events')))]:
+                    if lt(0, size([o for o_key, o in pairs((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))) if ((equal((o.get('event') if type(o) is dict else get(o, 'event')), event) or member(event, (o.get('events') if type(o) is dict else get(o, 'events')))) and lt(integer(o_key), integer(policy_key)))])):
+                        return True
+    return False
+
+
+def VJ113(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_.get('spec'), 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))] if (object_.get('kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))])):
+        for policy_key, policy in pairs((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))):
+            v1 = (policy.get('exitCode') if type(policy) is dict else get(policy, 'exitCode'))
+            if (v1 is not None):
+                if (not equal(v1, 0)):
+                    if equal(size([*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items((policy.get('events') if type(policy) is dict else get(policy, 'events')))]), 0):
+                        if lt(0, size([o for o_key, o in pairs((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))) if (equal((o.get('exitCode') if type(o) is dict else get(o, 'exitCode')), v1) and lt(integer(o_key), integer(policy_key)))])):
+                            return True
+    return False
+
+
+def VJ114(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_.get('spec'), 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))] if (object_.get('kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))])):
+        for policy in items((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))):
+            for event in [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items((policy.get('events') if type(policy) is dict else get(policy, 'events')))]:
+                if (event == '*'):
+                    for o in items((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))):
+                        if ((((o.get('event') if type(o) is dict else get(o, 'event')) is not None) and (not ((o.get('event') if type(o) is dict else get(o, 'event')) in ('', '*')))) or any((not (x == '*')) for x in items((o.get('events') if type(o) is dict else get(o, 'events'))))):
+                            return True
+                            break
+    return False
+
+
+def VJ115(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_.get('spec'), 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))] if (object_.get('kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))])):
+        for policy in items((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))):
+            for event in [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items((policy.get('events') if type(policy) is dict else get(policy, 'events')))]:
+                if (not (type(m_ := event) is str and m_ in {'*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', 'TaskFailed', 'JobUpdated'})):
+                    if (not (event in ('PodRunning', 'OutOfSync', 'CommandIssued'))):
+                        return True
+    return False
+
+
+def VJ116(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_.get('spec'), 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))] if (object_.get('kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))])):
+        for policy in items((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))):
+            for event in [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items((policy.get('events') if type(policy) is dict else get(policy, 'events')))]:
+                if (event in ('PodRunning', 'OutOfSync', 'CommandIssued')):
+                    return True
+    return False
+
+
+def VJ117(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_.get('spec'), 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))] if (object_.get('kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))])):
+        for policy in items((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))):
+            v1 = (policy.get('action') if type(policy) is dict else get(policy, 'action'))
+            if (v1 is not None):
+                if (not ((policy.get('exitCode') if type(policy) is dict else get(policy, 'exitCode')) is not None)):
+                    if (not (v1 == '')):
+                        if (not (type(m_ := v1) is str and m_ in {'AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'})):
+                            if lt(0, size([*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items((policy.get('events') if type(policy) is dict else get(policy, 'events')))])):
+                                return True
+    return False
+
+
+def VJ118(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_.get('spec'), 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))] if (object_.get('kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))])):
+        for policy in items((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))):
+            if (not ((policy.get('exitCode') if type(policy) is dict else get(policy, 'exitCode')) is not None)):
+                v1 = (policy.get('action') if type(policy) is dict else get(policy, 'action'))
+                if ((not (v1 is not None)) or (v1 == '')):
+                    if lt(0, size([*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items((policy.get('events') if type(policy) is dict else get(policy, 'events')))])):
+                        return True
+    return False
+
+
+def VJ119(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_.get('spec'), 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))] if (object_.get('kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))])):
+        for policy in items((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))):
+            if ((policy.get('exitCode') if type(policy) is dict else get(policy, 'exitCode')) is not None):
+                if (not (type(m_ := (policy.get('action') if type(policy) is dict else get(policy, 'action'))) is str and m_ in {'AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', 'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob'})):
+                    if equal(size([*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items((policy.get('events') if type(policy) is dict else get(policy, 'events')))]), 0):
+                        return True
+    return False
+
+
+def VJ120(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_.get('spec'), 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))] if (object_.get('kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))])):
+        for policy in items((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))):
+            v1 = (policy.get('timeout') if type(policy) is dict else get(policy, 'timeout'))
+            if (v1 is not None):
+                if (not matches(v1, '[+-]?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+|[+-]?0')):
+                    return True
+    return False
+
+
 def VJ098(s: Any, p: Any) -> bool:
     object_ = s.object
-    for policy in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'policies')):
-        if (get(policy, 'action') in ('RestartTask', 'RestartPod', 'RestartPartition')):
-            if member('Unknown', [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(get(policy, 'events'))]):
+    for policy in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'policies')):
+        if ((policy.get('action') if type(policy) is dict else get(policy, 'action')) in ('RestartTask', 'RestartPod', 'RestartPartition')):
+            if member('Unknown', [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items((policy.get('events') if type(policy) is dict else get(policy, 'events')))]):
                 return True
+    return False
+
+
+def VJ121(s: Any, p: Any) -> bool:
+    object_ = s.object
+    for holder in items(([*[h for h_key, h in pairs(get(object_.get('spec'), 'jobTemplate')) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))] if (object_.get('kind') == 'CronJob') else [*[h for h_key, h in pairs(object_) if (h_key == 'spec')], *items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))])):
+        for policy in items((holder.get('policies') if type(holder) is dict else get(holder, 'policies'))):
+            if (not ((policy.get('timeout') if type(policy) is dict else get(policy, 'timeout')) is not None)):
+                for event in [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items((policy.get('events') if type(policy) is dict else get(policy, 'events')))]:
+                    if (event == 'PodPending'):
+                        return True
     return False
 
 
 def VJ122(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = (get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec'))
-    if lt(1, size(get(v1, 'tasks'))):
-        for policy in items(get(v1, 'policies')):
-            if (get(policy, 'action') == 'CompleteJob'):
-                for event in [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items(get(policy, 'events'))]:
+    v1 = (get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec'))
+    if lt(1, size((v1.get('tasks') if type(v1) is dict else get(v1, 'tasks')))):
+        for policy in items((v1.get('policies') if type(v1) is dict else get(v1, 'policies'))):
+            if ((policy.get('action') if type(policy) is dict else get(policy, 'action')) == 'CompleteJob'):
+                for event in [*[e for e_key, e in pairs(policy) if ((e_key == 'event') and (not (e == '')))], *items((policy.get('events') if type(policy) is dict else get(policy, 'events')))]:
                     if (event == 'TaskCompleted'):
                         return True
     return False
@@ -125,20 +272,20 @@ def VJ122(s: Any, p: Any) -> bool:
 
 def VJ099(s: Any, p: Any) -> bool:
     object_ = s.object
-    for task in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')):
+    for task in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')):
         v1 = get(task, 'template', 'spec')
-        if (not (get(v1, 'restartPolicy') is not None)):
-            if lt(0, size(get(v1, 'containers'))):
-                if (any(((get(o, 'event') == 'TaskCompleted') or member('TaskCompleted', get(o, 'events'))) for o in items(get(task, 'policies'))) or (not any((get(t, 'template', 'spec', 'restartPolicy') in ('Never', 'OnFailure')) for t in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'))))):
+        if (not ((v1.get('restartPolicy') if type(v1) is dict else get(v1, 'restartPolicy')) is not None)):
+            if lt(0, size((v1.get('containers') if type(v1) is dict else get(v1, 'containers')))):
+                if (any((((o.get('event') if type(o) is dict else get(o, 'event')) == 'TaskCompleted') or member('TaskCompleted', (o.get('events') if type(o) is dict else get(o, 'events')))) for o in items((task.get('policies') if type(task) is dict else get(task, 'policies')))) or (not any((get(t, 'template', 'spec', 'restartPolicy') in ('Never', 'OnFailure')) for t in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'))))):
                     return True
     return False
 
 
 def VJ100(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = (get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec'))
-    if (not (get(v1, 'schedulerName') is not None)):
-        for t in items(get(v1, 'tasks')):
+    v1 = (get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec'))
+    if (not ((v1.get('schedulerName') if type(v1) is dict else get(v1, 'schedulerName')) is not None)):
+        for t in items((v1.get('tasks') if type(v1) is dict else get(v1, 'tasks'))):
             if (not (get(t, 'template', 'spec', 'schedulerName') is not None)):
                 return True
                 break
@@ -147,7 +294,7 @@ def VJ100(s: Any, p: Any) -> bool:
 
 def VJ123(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'schedulerName')
+    v1 = get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'schedulerName')
     if (v1 is not None):
         if (not (v1 == '')):
             if (not (v1 in ('volcano',))):
@@ -157,12 +304,12 @@ def VJ123(s: Any, p: Any) -> bool:
 
 def VJ124(s: Any, p: Any) -> bool:
     object_ = s.object
-    for task in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')):
+    for task in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')):
         v1 = get(task, 'template', 'spec', 'schedulerName')
         if (v1 is not None):
             if (not (v1 == '')):
                 if (not (v1 == 'volcano')):
-                    if (not equal(v1, get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'schedulerName'))):
+                    if (not equal(v1, get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'schedulerName'))):
                         return True
     return False
 
@@ -175,7 +322,7 @@ def VJ125(s: Any, p: Any) -> bool:
     if (labels.get('tensor-fusion.ai/enabled') == 'true'):
         if (not (annotations.get('tensor-fusion.ai/gang-enabled') == 'true')):
             v1 = spec.get('schedulerName')
-            if ((v1 == 'volcano') or ((not (v1 is not None)) and (get(template_, 'kind') in ('Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh')) and ((get(template_, 'scheduler') if (get(template_, 'scheduler') is not None) else 'volcano') == 'volcano'))):
+            if ((v1 == 'volcano') or ((not (v1 is not None)) and (template_.get('kind') in ('Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh')) and ((template_.get('scheduler') if (template_.get('scheduler') is not None) else 'volcano') == 'volcano'))):
                 if (s.effective('is-local-gpu') == 'true'):
                     return True
     return False
@@ -183,18 +330,18 @@ def VJ125(s: Any, p: Any) -> bool:
 
 def VJ101(s: Any, p: Any) -> bool:
     object_ = s.object
-    for task in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')):
-        if (not (get(task, 'replicas') is not None)):
-            if (not lt(0, integer(get(task, 'minAvailable')))):
-                v1 = (get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec'))
-                if (not lt(total([integer(get(t, 'replicas')) for t in items(get(v1, 'tasks'))]), integer(get(v1, 'minAvailable')))):
+    for task in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')):
+        if (not ((task.get('replicas') if type(task) is dict else get(task, 'replicas')) is not None)):
+            if (not lt(0, integer((task.get('minAvailable') if type(task) is dict else get(task, 'minAvailable'))))):
+                v1 = (get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec'))
+                if (not lt(total([integer((t.get('replicas') if type(t) is dict else get(t, 'replicas'))) for t in items((v1.get('tasks') if type(v1) is dict else get(v1, 'tasks')))]), integer((v1.get('minAvailable') if type(v1) is dict else get(v1, 'minAvailable'))))):
                     return True
     return False
 
 
 def VJ102(s: Any, p: Any) -> bool:
     object_ = s.object
-    for plugin_key, plugin in pairs(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'plugins')):
+    for plugin_key, plugin in pairs(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'plugins')):
         if (not (plugin_key in {'ssh', 'env', 'svc', 'tensorflow', 'mpi', 'pytorch', 'hcclrank', 'ray'})):
             return True
     return False
@@ -202,20 +349,20 @@ def VJ102(s: Any, p: Any) -> bool:
 
 def VJ126(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = (get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec'))
-    v2 = get(v1, 'plugins')
+    v1 = (get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec'))
+    v2 = (v1.get('plugins') if type(v1) is dict else get(v1, 'plugins'))
     if member('mpi', v2):
-        v3 = get(v1, 'tasks')
+        v3 = (v1.get('tasks') if type(v1) is dict else get(v1, 'tasks'))
         if lt(0, size(v3)):
-            if equal(size([t for t in items(v3) if (((get(t, 'name') == 'master') and (not any(matches(a, '--?master(=.*)?') for a in items(get(v2, 'mpi'))))) or any(((equal(get(split(a, '='), 1), get(t, 'name')) and matches(a, '--?master=.*')) or (matches(a, '--?master') and any((equal(b, get(t, 'name')) and equal(integer(b_key), add(integer(a_key), 1))) for b_key, b in pairs(get(v2, 'mpi'))))) for a_key, a in pairs(get(v2, 'mpi'))))]), 0):
+            if equal(size([t for t in items(v3) if ((((t.get('name') if type(t) is dict else get(t, 'name')) == 'master') and (not any(matches(a, '--?master(=.*)?') for a in items((v2.get('mpi') if type(v2) is dict else get(v2, 'mpi')))))) or any(((equal(get(split(a, '='), 1), (t.get('name') if type(t) is dict else get(t, 'name'))) and matches(a, '--?master=.*')) or (matches(a, '--?master') and any((equal(b, (t.get('name') if type(t) is dict else get(t, 'name'))) and equal(integer(b_key), add(integer(a_key), 1))) for b_key, b in pairs((v2.get('mpi') if type(v2) is dict else get(v2, 'mpi')))))) for a_key, a in pairs((v2.get('mpi') if type(v2) is dict else get(v2, 'mpi')))))]), 0):
                 return True
     return False
 
 
 def VJ127(s: Any, p: Any) -> bool:
     object_ = s.object
-    for volume in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'volumes')):
-        v1 = get(volume, 'mountPath')
+    for volume in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'volumes')):
+        v1 = (volume.get('mountPath') if type(volume) is dict else get(volume, 'mountPath'))
         if ((not (v1 is not None)) or (v1 == '') or contains(v1, ':')):
             return True
     return False
@@ -223,28 +370,28 @@ def VJ127(s: Any, p: Any) -> bool:
 
 def VJ128(s: Any, p: Any) -> bool:
     object_ = s.object
-    for volume_key, volume in pairs(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'volumes')):
-        v1 = get(volume, 'mountPath')
+    for volume_key, volume in pairs(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'volumes')):
+        v1 = (volume.get('mountPath') if type(volume) is dict else get(volume, 'mountPath'))
         if (v1 is not None):
             if (not (v1 == '')):
-                if lt(0, size([o for o_key, o in pairs(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'volumes')) if (equal(get(o, 'mountPath'), v1) and lt(integer(o_key), integer(volume_key)))])):
+                if lt(0, size([o for o_key, o in pairs(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'volumes')) if (equal((o.get('mountPath') if type(o) is dict else get(o, 'mountPath')), v1) and lt(integer(o_key), integer(volume_key)))])):
                     return True
     return False
 
 
 def VJ129(s: Any, p: Any) -> bool:
     object_ = s.object
-    for volume in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'volumes')):
-        v1 = get(volume, 'volumeClaimName')
-        if equal((get(volume, 'volumeClaim') is not None), ((v1 is not None) and (not (v1 == '')))):
+    for volume in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'volumes')):
+        v1 = (volume.get('volumeClaimName') if type(volume) is dict else get(volume, 'volumeClaimName'))
+        if equal(((volume.get('volumeClaim') if type(volume) is dict else get(volume, 'volumeClaim')) is not None), ((v1 is not None) and (not (v1 == '')))):
             return True
     return False
 
 
 def VJ130(s: Any, p: Any) -> bool:
     object_ = s.object
-    for volume in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'volumes')):
-        v1 = get(volume, 'volumeClaimName')
+    for volume in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'volumes')):
+        v1 = (volume.get('volumeClaimName') if type(volume) is dict else get(volume, 'volumeClaimName'))
         if (v1 is not None):
             if (not (v1 == '')):
                 if (lt(253, size(v1)) or (not matches(v1, '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'))):
@@ -254,32 +401,32 @@ def VJ130(s: Any, p: Any) -> bool:
 
 def VJ131(s: Any, p: Any) -> bool:
     object_ = s.object
-    for volume_key, volume in pairs(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'volumes')):
-        v1 = get(volume, 'volumeClaimName')
+    for volume_key, volume in pairs(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'volumes')):
+        v1 = (volume.get('volumeClaimName') if type(volume) is dict else get(volume, 'volumeClaimName'))
         if (v1 is not None):
             if (not (v1 == '')):
-                if lt(0, size([o for o_key, o in pairs(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'volumes')) if (equal(get(o, 'volumeClaimName'), v1) and lt(integer(o_key), integer(volume_key)))])):
+                if lt(0, size([o for o_key, o in pairs(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'volumes')) if (equal((o.get('volumeClaimName') if type(o) is dict else get(o, 'volumeClaimName')), v1) and lt(integer(o_key), integer(volume_key)))])):
                     return True
     return False
 
 
 def VJ132(s: Any, p: Any) -> bool:
     object_ = s.object
-    for task in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')):
+    for task in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')):
         for dependency in items(get(task, 'dependsOn', 'name')):
-            v1 = get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')
+            v1 = get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')
             for t in items(v1):
-                if equal(get(t, 'name'), dependency):
+                if equal((t.get('name') if type(t) is dict else get(t, 'name')), dependency):
                     break
             else:
-                if (not (matches(dependency, 'default[0-9]+') and any(((not (get(t, 'name') is not None)) or (get(t, 'name') == '')) for t in items(v1)))):
+                if (not (matches(dependency, 'default[0-9]+') and any(((not ((t.get('name') if type(t) is dict else get(t, 'name')) is not None)) or ((t.get('name') if type(t) is dict else get(t, 'name')) == '')) for t in items(v1)))):
                     return True
     return False
 
 
 def VJ133(s: Any, p: Any) -> bool:
     object_ = s.object
-    for task in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')):
+    for task in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')):
         for dependency_key, dependency in pairs(get(task, 'dependsOn', 'name')):
             for o_key, o in pairs(get(task, 'dependsOn', 'name')):
                 if (equal(o, dependency) and lt(integer(o_key), integer(dependency_key))):
@@ -290,19 +437,19 @@ def VJ133(s: Any, p: Any) -> bool:
 
 def VJ134(s: Any, p: Any) -> bool:
     object_ = s.object
-    for node in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')):
-        if member(get(node, 'name'), cycles(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks'), 'name', ('dependsOn', 'name'))):
+    for node in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')):
+        if member((node.get('name') if type(node) is dict else get(node, 'name')), cycles(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'), 'name', ('dependsOn', 'name'))):
             return True
     return False
 
 
 def VJ103(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'metadata')
-    v2 = get(v1, 'name')
-    if ((v2 if (v2 is not None) else get(v1, 'generateName')) is not None):
-        for t in items(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')):
-            if lt(63, size(get(t, 'name'))):
+    v1 = object_.get('metadata')
+    v2 = (v1.get('name') if type(v1) is dict else get(v1, 'name'))
+    if ((v2 if (v2 is not None) else (v1.get('generateName') if type(v1) is dict else get(v1, 'generateName'))) is not None):
+        for t in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')):
+            if lt(63, size((t.get('name') if type(t) is dict else get(t, 'name')))):
                 break
         else:
             if lt(63, s.once(_longest_78469d)):
@@ -312,10 +459,10 @@ def VJ103(s: Any, p: Any) -> bool:
 
 def VJ135(s: Any, p: Any) -> bool:
     object_ = s.object
-    v1 = get(object_, 'metadata')
-    v2 = get(v1, 'name')
-    if ((v2 if (v2 is not None) else get(v1, 'generateName')) is not None):
-        v3 = get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'plugins')
+    v1 = object_.get('metadata')
+    v2 = (v1.get('name') if type(v1) is dict else get(v1, 'name'))
+    if ((v2 if (v2 is not None) else (v1.get('generateName') if type(v1) is dict else get(v1, 'generateName'))) is not None):
+        v3 = get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'plugins')
         if (member('svc', v3) or member('tensorflow', v3) or member('mpi', v3) or member('pytorch', v3) or member('ray', v3)):
             if le(s.once(_longest_78469d), 63):
                 if lt(63, s.once(_real_c4813d)):
@@ -325,15 +472,24 @@ def VJ135(s: Any, p: Any) -> bool:
 
 def VJ104(s: Any, p: Any) -> bool:
     object_ = s.object
-    for task_key, task in pairs(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')):
+    for task_key, task in pairs(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')):
         v1 = get(task, 'template', 'metadata')
         if (get(v1, 'labels', 'tensor-fusion.ai/enabled') == 'true'):
-            v2 = get(v1, 'annotations')
-            if (get(v2, 'tensor-fusion.ai/is-local-gpu') == 'false'):
-                v3 = get([t for t_key, t in pairs(get((get(object_, 'spec', 'jobTemplate', 'spec') if (get(object_, 'kind') == 'CronJob') else get(object_, 'spec')), 'tasks')) if ((get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled') == 'true') and (get(t, 'template', 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu') == 'false') and lt(integer(t_key), integer(task_key)))], 0, 'template', 'metadata', 'annotations')
+            v2 = (v1.get('annotations') if type(v1) is dict else get(v1, 'annotations'))
+            if ((v2.get('tensor-fusion.ai/is-local-gpu') if type(v2) is dict else get(v2, 'tensor-fusion.ai/is-local-gpu')) == 'false'):
+                v3 = get([t for t_key, t in pairs(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')) if ((get(t, 'template', 'metadata', 'labels', 'tensor-fusion.ai/enabled') == 'true') and (get(t, 'template', 'metadata', 'annotations', 'tensor-fusion.ai/is-local-gpu') == 'false') and lt(integer(t_key), integer(task_key)))], 0, 'template', 'metadata', 'annotations')
                 if (v3 is not None):
                     for k in items(('tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/workload-profile')):
                         if (not equal(get(v2, k), get(v3, k))):
                             return True
                             break
+    return False
+
+
+def VJ125_amounts(s: Any, p: Any) -> bool:
+    spec = s.spec
+    template_ = s.template
+    v1 = spec.get('schedulerName')
+    if ((v1 == 'volcano') or ((not (v1 is not None)) and (template_.get('kind') in ('Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'JobTemplate.flow.volcano.sh')) and ((template_.get('scheduler') if (template_.get('scheduler') is not None) else 'volcano') == 'volcano'))):
+        return True
     return False

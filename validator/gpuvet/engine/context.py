@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from gpuvet.engine.spans import span_of
 from gpuvet.manifests.document import Document
 from gpuvet.manifests.reader import read
+from gpuvet.resolve.fields import Resolver
 from gpuvet.values.finding import Location
 from gpuvet.values.path import Path
 from gpuvet.values.span import Span
@@ -64,6 +65,8 @@ class Context(Protocol):
 
     remembered: dict[Any, Any]
     """What rules worked out from all objects of a kind, by a key of theirs."""
+    resolvers: dict[bytes, Resolver]
+    """Effective configurations, by all that they were worked out from."""
 
     @property
     def default_namespace(self) -> str | None:
@@ -74,6 +77,9 @@ class Context(Protocol):
 
     def find(self, kind: str, name: str, namespace: str | None, file: str) -> Fact | Unknown | None:
         """The object of that identity, seen from `file`; None only when it is known not to exist."""
+
+    def neighbourhood(self, file: str) -> str:
+        """The same for files from which every object is seen alike."""
 
     def find_all(self, kind: str) -> list[Fact] | Unknown:
         """All objects of a kind, when the run knows any or the kind is declared complete."""
@@ -88,12 +94,16 @@ class EmptyContext:
     def __init__(self, default_namespace: str | None = None) -> None:
         self.default_namespace = default_namespace
         self.remembered: dict[Any, Any] = {}
+        self.resolvers: dict[bytes, Resolver] = {}
 
     def is_complete(self, kind: str) -> bool:
         return False
 
     def find(self, kind: str, name: str, namespace: str | None, file: str) -> Fact | Unknown | None:
         return UNKNOWN
+
+    def neighbourhood(self, file: str) -> str:
+        return ""
 
     def find_all(self, kind: str) -> list[Fact] | Unknown:
         return UNKNOWN
@@ -111,9 +121,12 @@ class FactContext:
         self._complete = complete
         self._default = default_namespace
         self.remembered: dict[Any, Any] = {}
+        self.resolvers: dict[bytes, Resolver] = {}
         for fact in facts:
             self._by_name.setdefault((fact.kind, fact.name), []).append(fact)
             self._by_kind.setdefault(fact.kind, []).append(fact)
+        self._by_place = any(len(same) > 1 for same in self._by_name.values())
+        """Whether it may depend on the place of a file which object it sees."""
 
     @property
     def default_namespace(self) -> str | None:
@@ -137,6 +150,9 @@ class FactContext:
             return UNKNOWN if kind not in self._complete or (found and open_namespace) else None
         return _one_of(same, file)
 
+    def neighbourhood(self, file: str) -> str:
+        return file.rpartition("/")[0] if self._by_place else ""
+
     def find_named(self, kind: str, name: str) -> list[Fact]:
         return self._by_name.get((kind, name), [])
 
@@ -153,6 +169,14 @@ class OwnFirst:
         self._behind = behind
         self.default_namespace = behind.default_namespace
         self.remembered = behind.remembered
+        self.resolvers: dict[bytes, Resolver] = {}
+
+    def neighbourhood(self, file: str) -> str:
+        return file
+
+    def close(self) -> None:
+        """Lets go of what holds on to this context."""
+        self.resolvers.clear()
 
     def is_complete(self, kind: str) -> bool:
         return self._behind.is_complete(kind)

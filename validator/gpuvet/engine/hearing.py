@@ -3,17 +3,20 @@
 from marshal import dumps
 from typing import Any, NamedTuple
 
-from gpuvet.engine.context import Context, Fact
+from gpuvet.engine.context import Context, EmptyContext, Fact
 from gpuvet.engine.placing import build_finding
 from gpuvet.engine.ruleset import Alike, BoundRule, Entry, Selected
 from gpuvet.engine.subject import ObjectScope, Subject
 from gpuvet.manifests.document import Document
 from gpuvet.values.finding import Finding
 from gpuvet.values.path import Path
-from gpuvet.values.total import UNKNOWN, placeholder
+from gpuvet.values.total import undecided
 
 _REMEMBERED = 2_000
 """Parts of manifests for which it is remembered what rules made of them, for each selection of rules."""
+
+
+_NOBODY = EmptyContext()
 
 
 class Crash(NamedTuple):
@@ -64,17 +67,17 @@ class Hearing:
             self._try(selected.rules, subject)
 
     def _speaking(self, alike: Alike, subject: Subject) -> tuple[Entry, ...]:
-        """The rules that have something to say about a part of the subject."""
+        """The rules that a part of the subject lets say something."""
         try:
             content = dumps(subject.part(alike.part), 2)
         except ValueError:
-            return alike.entries
+            return tuple(entry for _, entry in alike.entries)
         speaking = alike.remembered.get(content)
         if speaking is None:
             try:
-                speaking = tuple(entry for entry in alike.entries if entry[0](subject, entry[1]))
+                speaking = tuple(entry for screen, entry in alike.entries if screen(subject, entry[1]))
             except Exception:  # noqa: BLE001 - found again when the rules run, one by one
-                return alike.entries
+                return tuple(entry for _, entry in alike.entries)
             if len(alike.remembered) < _REMEMBERED:
                 alike.remembered[content] = speaking
         return speaking
@@ -96,7 +99,7 @@ class Hearing:
             if is_open:
                 self._note(rule, subject)
             for violation in found:
-                if not _undecided(subject, violation[-1]):
+                if not undecided(violation[-1], subject.fragment):
                     try:
                         self._charges.append(_Charge(rule, subject, violation, is_open))
                     except Exception as error:  # noqa: BLE001
@@ -131,7 +134,7 @@ class Hearing:
     def park(self, document: Document) -> None:
         """Lets go of the text until other objects are known; `document` reads it again when a place in it is asked for."""
         scope = self.scope
-        scope.document = document
+        scope.document, scope.context = document, _NOBODY
         scope.found = {key: fact._replace(document=None) for key, fact in scope.found.items()}
         for charge in self._charges:
             if charge.fact is not None:
@@ -172,17 +175,6 @@ def _same(old: _Charge, new: _Charge) -> bool:
     *_, related, fix, _ = new.violation
     places = [place for place, _ in related] + [place for _, place, _ in (fix[2] if fix is not None else ())]
     return all(place[0] in ("self", "pod", "object") for place in places) and bool(old.violation == new.violation)
-
-
-def _undecided(subject: Subject, because: list[Any]) -> bool:
-    """Whether a violation rests on what is not known, or, in a fragment, on what is not there."""
-    for value in because:
-        if value is None:
-            if subject.fragment:
-                return True
-        elif value is UNKNOWN or placeholder(value):
-            return True
-    return False
 
 
 def _spots(subject: Subject, path: Path | None, fact: Fact | None, there: Path) -> list[Any]:

@@ -40,11 +40,19 @@ class BoundRule:
     def screen(self) -> Screen:
         """Whether the rule has something to say about a subject; a rule without a printed one always may."""
         if self._screen is None:
-            module, _, name = self.info.function.partition(":")
-            if self._function is None and ".rules_" in module:
-                self._screen = getattr(import_module(module.replace(".rules_", ".screens_")), name, None)
-            self._screen = self._screen or _always
+            self._screen = self._printed("") or _always
         return self._screen
+
+    @property
+    def part_screen(self) -> Screen | None:
+        """Whether the part of the subject that the rule `reads` lets it say something."""
+        return self._printed(f"_{self.info.reads}") if self.info.reads else None
+
+    def _printed(self, suffix: str) -> Screen | None:
+        module, _, name = self.info.function.partition(":")
+        if self._function is not None or ".rules_" not in module:
+            return None
+        return getattr(import_module(module.replace(".rules_", ".screens_")), name + suffix, None)
 
 
 def _always(subject: Any, parameters: Mapping[str, Any]) -> bool:
@@ -67,15 +75,16 @@ Entry = tuple[Screen, Mapping[str, Any], BoundRule]
 
 
 class Alike:
-    """Rules that look at one part of their subjects only, which many subjects have in common word for word."""
+    """Rules that a part of their subjects decides about, which many subjects have in common word for word."""
 
     __slots__ = ("entries", "part", "remembered")
 
-    def __init__(self, part: str, entries: tuple[Entry, ...]) -> None:
+    def __init__(self, part: str) -> None:
         self.part = part
-        self.entries = entries
+        self.entries: list[tuple[Screen, Entry]] = []
+        """Each with what looks at the part."""
         self.remembered: dict[bytes, tuple[Entry, ...]] = {}
-        """Such a part -> the rules that have something to say about it."""
+        """Such a part -> the rules that it lets say something."""
 
 
 class Selected:
@@ -84,11 +93,16 @@ class Selected:
     __slots__ = ("alike", "rules")
 
     def __init__(self, rules: Iterable[BoundRule]) -> None:
-        by_part: dict[str, list[Entry]] = {}
+        alike: dict[str, Alike] = {}
+        plain: list[Entry] = []
         for rule in rules:
-            by_part.setdefault(rule.info.reads, []).append((rule.screen, rule.parameters, rule))
-        self.rules: tuple[Entry, ...] = tuple(by_part.pop("", ()))
-        self.alike = [Alike(part, tuple(entries)) for part, entries in by_part.items()]
+            entry, part = (rule.screen, rule.parameters, rule), rule.part_screen
+            if part is None:
+                plain.append(entry)
+            else:
+                alike.setdefault(rule.info.reads, Alike(rule.info.reads)).entries.append((part, entry))
+        self.rules = tuple(plain)
+        self.alike = tuple(alike.values())
 
     def __bool__(self) -> bool:
         return bool(self.rules or self.alike)
@@ -126,6 +140,10 @@ class RuleSet:
             return _NOTHING
         # Only keys that some rule speaks of make a difference; labels of every kind would fill the memo.
         hits = frozenset([key for key in keys if spoken[key]])
+        if names:
+            names = tuple(name for name in names if (on, "called", name) in self._index)
+        if images:
+            images = tuple(image for image in images if (on, "image", image) in self._index)
         memo = (on, kind, hits, names, images)
         found = self._memo.get(memo)
         if found is None:

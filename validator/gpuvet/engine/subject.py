@@ -6,9 +6,10 @@ from typing import Any
 
 from gpuvet.engine.context import Context, Fact
 from gpuvet.engine.domains import NO_DOMAINS, Domains
+from gpuvet.engine.resolving import Lookup, key_of, shared_resolver
 from gpuvet.manifests.document import Document
 from gpuvet.manifests.workloads import Template
-from gpuvet.resolve.fields import Inputs, Known, Resolved, Resolver, resolver
+from gpuvet.resolve.fields import Known, Resolved, Resolver
 from gpuvet.values.path import Path
 from gpuvet.values.total import UNKNOWN, Place, Unknown, get, items, placeholder, pod_sum
 
@@ -104,22 +105,21 @@ class Subject:
         return self._template
 
     def resolver(self, full: bool = False) -> Resolver:
-        """The effective configuration, each field worked out once for all subjects of a Pod template."""
+        """The effective configuration."""
         scope = self.scope
         found = scope.resolvers.get(id(self.view))
         if found is None:
-            namespace = scope.namespace or scope.context.default_namespace
-            inputs = Inputs(self.pod or {}, self.template, namespace, self.find, self.known, scope.platforms)
-            found = scope.resolvers[id(self.view)] = resolver(inputs, full)
+            found = shared_resolver(scope.context, self.pod or {}, scope.namespace, scope.file, scope.platforms, full)
+            scope.resolvers[id(self.view)] = found
         return found
 
     def resolved(self, field: str) -> Resolved | None:
         """An effective field with its source. Whoever asks for it depends on the same other objects."""
-        resolver, asked = self.resolver(), self.scope.asked
-        self.scope.asked = set()
+        resolver = self.resolver()
         found = resolver.field(field)
-        self.scope.asked = asked
-        asked |= resolver.hangs_on(field)
+        hangs_on = resolver.hangs_on(field)
+        if hangs_on:
+            self.scope.asked |= hangs_on
         return found
 
     def effective(self, field: str) -> Any:
@@ -149,18 +149,15 @@ class Subject:
 
     def find(self, kind: str, name: Any, namespace: Any = None) -> Any:
         """The value of another object, None when known absent, UNKNOWN when not known. Without a namespace: the subject's own."""
-        if type(name) is not str:
-            return name if name is UNKNOWN else None
-        if placeholder(name) or placeholder(namespace or self.scope.namespace):
-            return UNKNOWN
-        key = (kind, name, namespace)
-        if key in self.scope.found:
-            return self.scope.found[key].value
-        answer = self.scope.context.find(kind, name, namespace or self.scope.namespace, self.scope.file)
+        scope, key = self.scope, (kind, name, namespace)
+        if key in scope.found:
+            return scope.found[key].value
+        answer = Lookup(scope.context, scope.namespace, scope.file).fact(kind, name, namespace)
         if isinstance(answer, Fact):
-            self.scope.found[key] = answer
+            scope.found[key] = answer
             return answer.value
-        self.scope.asked.add(kind)
+        if type(name) is str and not placeholder(name) and not placeholder(namespace or scope.namespace):
+            scope.asked.add(kind)
         return answer
 
     def find_all(self, kind: str, name: str = "") -> list[Any] | Unknown:
@@ -213,13 +210,7 @@ class Subject:
     def known(self, kind: str) -> tuple[list[Known], bool]:
         """The known objects of a kind, and whether there are no others."""
         self.scope.asked.add(kind)
-        answer = self.scope.context.find_all(kind)
-        known = []
-        for fact in [] if isinstance(answer, Unknown) else answer:
-            key = (fact.kind, fact.name, fact.namespace)
-            self.scope.found[key] = fact
-            known.append(Known(fact.namespace or self.scope.context.default_namespace, fact.value, ("found", key)))
-        return known, self.scope.context.is_complete(kind)
+        return Lookup(self.scope.context, self.scope.namespace, self.scope.file).known(kind)
 
     def parsed(self, value: Any, format: str) -> Any:
         """The value of the YAML or JSON in a text; None when it does not parse."""
@@ -250,9 +241,19 @@ class Subject:
                 if resolved is not None and resolved.place is not None:
                     return self._locate(resolved.place)
                 return self.view.locate(("metadata",)) if self.view is not None else (), None, ()
-            case "found" if path and path[0] in self.scope.found:
-                return None, self.scope.found[path[0]], path[1:]
+            case "found" if path and (fact := self._fact(path[0])) is not None:
+                return None, fact, path[1:]
         return (), None, ()
+
+    def _fact(self, key: tuple[Any, ...]) -> Fact | None:
+        """The other object that a place speaks of: one that was found by its name, or met in the list of its kind."""
+        found = self.scope.found
+        if key not in found and len(key) == 3:
+            self.find(*key)
+        elif key not in found:
+            answer = self.scope.context.find_all(key[0])
+            found.update({key_of(fact): fact for fact in (answer if isinstance(answer, list) else ()) if fact.identity == key[3]})
+        return found.get(key)
 
     @property
     def fragment(self) -> bool:

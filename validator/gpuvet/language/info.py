@@ -2,7 +2,7 @@
 
 from gpuvet.language import ir
 from gpuvet.language.catalogue import LoadedRule
-from gpuvet.language.needs import needs, reads
+from gpuvet.language.needs import needs, part_of
 from gpuvet.values.rule import RuleInfo
 
 
@@ -36,7 +36,7 @@ def rule_info(rule: LoadedRule, module: str) -> RuleInfo:
         exports={"cel": reason or "not printed yet", "rego": reason or True},
         function=f"{module}:{text.id}",
         needs=needs(text.on, rule.checks),
-        reads=reads(text.on, rule.checks),
+        reads=part_of(text.on, rule.checks)[0],
     )
 
 

@@ -25,19 +25,57 @@ _SCHEDULING = ("overhead", "schedulerName")
 _PARTS = {"container": ("resources",), "pod": ("placement", "amounts")}
 
 
-def reads(on: str, checks: tuple[ir.Check, ...]) -> str:
-    """The part of the container or Pod that the conditions look at, when they look at nothing else; else empty.
+def part_of(on: str, checks: tuple[ir.Check, ...]) -> tuple[str, tuple[ir.Check, ...]]:
+    """A part of the container or Pod, and what the conditions demand of it alone: where that does not hold, neither do they.
 
     `resources` of a container; `placement` of a Pod: affinity, node selector, tolerations; `amounts` of a Pod: its containers' resources,
     overhead, scheduler. The kind of the object counts for nothing, since rules are selected by kind. Manifests repeat such parts word
-    for word, so the engine remembers what rules made of them.
+    for word, so the engine remembers what rules made of them. Empty when no part decides anything.
     """
+    best: tuple[float, str, tuple[ir.Check, ...]] = (_WORTH, "", ())
     for part in _PARTS.get(on, ()):
-        if checks and all(
-            _Looks(part, dict(check.each)).at_part(expr) for check in checks for expr in (check.when, *dict(check.each).values())
-        ):
-            return part
-    return ""
+        weaker = [_weaker(part, check) for check in checks]
+        worth = min((sum(len(ir.parts(expr)) for expr in conditions_of(check)) for check in weaker), default=0)
+        if worth > best[0]:
+            best = worth, part, tuple(weaker)
+    return best[1], best[2]
+
+
+_WORTH = 8
+"""Expressions below which remembering costs more than working out."""
+
+
+def conditions_of(check: ir.Check) -> list[ir.Expr]:
+    """What decides whether a check has something to say."""
+    return [check.when, *(of for _, of in check.each)]
+
+
+def _weaker(part: str, check: ir.Check) -> ir.Check:
+    """The check with only those of its conditions that look at nothing but the part."""
+    drawn: dict[str, ir.Expr] = {}
+    for var, of in check.each:
+        if ir.free(of) <= drawn.keys() and _looks_at(part, drawn, of):
+            drawn[var] = of
+    kept = [test for test in conjuncts(check.when) if ir.free(test) <= drawn.keys() and _looks_at(part, drawn, test)]
+    # A loop over what is always there, with no test behind it, decides nothing.
+    when = kept[0] if len(kept) == 1 else ir.And(tuple(kept)) if kept else ir.Constant(True)
+    return ir.Check(when=when, at=ir.ABSENT, message=(), each=tuple(drawn.items()))
+
+
+def _looks_at(part: str, drawn: dict[str, ir.Expr], expr: ir.Expr) -> bool:
+    looks = _Looks(part, drawn)
+    return looks.of_containers(expr) if part == "amounts" and _containers(expr) else looks.at_part(expr)
+
+
+def conjuncts(expr: ir.Expr) -> list[ir.Expr]:
+    """The parts that must all hold."""
+    if isinstance(expr, ir.And):
+        return list(dict.fromkeys(each for part in expr.parts for each in conjuncts(part)))
+    if isinstance(expr, ir.Not) and isinstance(expr.of, ir.Or):
+        return list(dict.fromkeys(each for part in expr.of.parts for each in conjuncts(ir.Not(part))))
+    if isinstance(expr, ir.Not) and isinstance(expr.of, ir.Not):
+        return conjuncts(expr.of.of)
+    return [] if expr == ir.Constant(True) else [expr]
 
 
 class _Looks:

@@ -21,8 +21,9 @@ from gpuvet.manifests.scalars import PlainKeys, PlainValues, ScalarError, resolv
 MAX_DEPTH: Final = 300
 """Levels of nesting that are read. A CRD with a whole Pod template in its schema has some 60."""
 
-_PLAIN: Final = PlainValues()
-_KEYS: Final = PlainKeys()
+PLAIN: Final = PlainValues()
+KEYS: Final = PlainKeys()
+"""What plain scalars mean, as values and as keys, kept for the life of the process."""
 
 
 class Builder:
@@ -65,9 +66,9 @@ class Builder:
 
     def value(self) -> Any:
         """The value of the document. Raises Fault; `odd` tells that `places.survey` has something to say about it."""
-        refused = _PLAIN.refused, _KEYS.refused
+        refused = PLAIN.refused, KEYS.refused
         value = self._node(self._take(), 0)
-        if refused != (_PLAIN.refused, _KEYS.refused):
+        if refused != (PLAIN.refused, KEYS.refused):
             self.odd = True
         return value
 
@@ -83,7 +84,7 @@ class Builder:
 
     def _scalar(self, event: Event) -> Any:
         if event.tag is None:
-            value = _PLAIN[event.value] if event.implicit[0] else event.value
+            value = PLAIN[event.value] if event.implicit[0] else event.value
         else:
             try:
                 value = resolve_tagged(event.tag, event.value)
@@ -99,7 +100,7 @@ class Builder:
         if depth >= MAX_DEPTH:
             raise _too_deep(start)
         depth += 1
-        take, plain = self._take, _PLAIN
+        take, plain = self._take, PLAIN
         out: list[Any] = []
         append = out.append
         if start.anchor is not None:
@@ -125,7 +126,7 @@ class Builder:
         if depth >= MAX_DEPTH:
             raise _too_deep(start)
         depth += 1
-        take, plain, keys = self._take, _PLAIN, _KEYS
+        take, plain, keys = self._take, PLAIN, KEYS
         out: dict[str, Any] = {}
         if start.anchor is not None:
             self._anchors[start.anchor] = out

@@ -1,12 +1,16 @@
 """One document of a manifest file: its plain value, and on request where every key and value stands."""
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from gpuvet.manifests.events import Event
+from gpuvet.manifests.events import Event, parse
 from gpuvet.manifests.places import Place, survey
+from gpuvet.manifests.quick import stretch
 from gpuvet.manifests.source import Source
 from gpuvet.values.path import Path
 from gpuvet.values.span import Span
+
+_FIRST_ROOT: Final = 2
+"""Behind the events that start the stream and its first document."""
 
 
 class Problem(NamedTuple):
@@ -27,8 +31,11 @@ class Document:
 
     __slots__ = ("_events", "_places", "_source", "_start", "index", "problems", "source", "value")
 
-    def __init__(self, value: Any, index: int, source: Source, events: list[Event], start: int) -> None:
-        """`events[start]` is the event of the root node. `index` counts the non-empty documents of the stream from 0."""
+    def __init__(self, value: Any, index: int, source: Source, events: list[Event] | None, start: int) -> None:
+        """`events[start]` is the event of the root node; without events, `start` is the number of `---` lines above the document.
+
+        `index` counts the documents that are not empty from 0.
+        """
         self.value = value
         self.index = index
         self.source: str | None = None
@@ -41,7 +48,8 @@ class Document:
     @property
     def line(self) -> int:
         """1-based line of the first node."""
-        return self._source.place(self._events[self._start].start_mark.index)[0]
+        events, start = self._parsed()
+        return self._source.place(events[start].start_mark.index)[0]
 
     def value_span(self, path: Path) -> Span | None:
         """Where the value at `path` stands; None when nothing stands there.
@@ -83,9 +91,17 @@ class Document:
             place = place.target
         return None if place is None or place.style is None else (self._source, place)
 
+    def _parsed(self) -> tuple[list[Event], int]:
+        """The events and the position of the root among them. Most documents are in order, and nobody asks."""
+        if self._events is None:
+            self._source = stretch(self._source, self._start)
+            self._events, self._start = parse(self._source.text), _FIRST_ROOT
+        return self._events, self._start
+
     def _find(self, path: Path) -> Place | None:
         if self._places is None:
-            self._places = survey(self._source.text, self._events, self._start).root
+            events, start = self._parsed()
+            self._places = survey(self._source.text, events, start).root
         place: Place | None = self._places
         for key in path:
             members = place.members if place is not None else None

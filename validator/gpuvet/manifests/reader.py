@@ -11,6 +11,7 @@ from gpuvet.manifests.document import Document, Problem, Reading
 from gpuvet.manifests.embedded import offsets_of
 from gpuvet.manifests.events import Event, Fault, check, parse
 from gpuvet.manifests.places import Oddity, survey
+from gpuvet.manifests.quick import quick_values
 from gpuvet.manifests.source import Excerpt, Source, part
 from gpuvet.manifests.templates import template_behind
 from gpuvet.values.path import Path
@@ -30,7 +31,20 @@ def read(data: bytes) -> Reading:
     source = Source(text)
     if unreadable is not None:
         return Reading([], (_problem(unreadable, source),), 0)
-    return _read(source, data if data.isascii() else None)
+    return _read_quickly(source) or _read(source, data if data.isascii() else None)
+
+
+def _read_quickly(source: Source) -> Reading | None:
+    """The documents of a text in plain style; None when it takes the builder."""
+    values = None if "# Source: " in source.text else quick_values(source.text)
+    if values is None:
+        return None
+    documents: list[Document] = []
+    for breaks, value in values:
+        if value is not None:
+            documents.append(Document(value, len(documents), source, None, breaks))
+    empty = len(values) - len(documents)
+    return Reading(documents, (), empty if documents else max(empty, 1))
 
 
 def read_embedded(document: Document, path: Path) -> Reading:

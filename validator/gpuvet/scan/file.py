@@ -79,6 +79,8 @@ def check_file(name: str, data: bytes, job: FileJob) -> FileResult:
             _take(verdict, document, file, name, job, result)
             for engine in job.outside:
                 _ask(engine, verdict.path, document, file, job, result)
+    if isinstance(context, OwnFirst):
+        context.close()
     comments = Comments(data)
     if comments:
         result.findings = comments.filter(result.findings)

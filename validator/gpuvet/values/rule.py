@@ -46,4 +46,4 @@ class RuleInfo(NamedTuple):
     needs: tuple[tuple[str, ...], ...] = ()
     """Keys without which the rule has nothing to say: all keys of one of these sets must be shown. None: it may always speak."""
     reads: str = ""
-    """resources, placement or amounts, when the rule looks at nothing else of its subject."""
+    """resources, placement or amounts: a part of the subject that alone can tell that the rule has nothing to say."""

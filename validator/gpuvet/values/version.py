@@ -1,6 +1,7 @@
 """Versions that compare part by part as integers: NVIDIA drivers (`470.161.03`), chart and operator releases (`v1.48.4`)."""
 
 import re
+from functools import lru_cache
 
 Version = tuple[int, ...]
 """Decimal parts without trailing zeros, so that 470.161 equals 470.161.0. The first part is a driver's branch."""
@@ -8,6 +9,7 @@ Version = tuple[int, ...]
 _SHAPE = re.compile(r"v?([0-9]+(?:\.[0-9]+)*)(?:[-+][0-9A-Za-z.+-]*)?", re.ASCII)
 
 
+@lru_cache(maxsize=1024)
 def parse_version(text: str) -> Version | None:
     """The version, or None when `text` is none. A leading `v` and a suffix such as `-rc1` or `+build` do not count."""
     shape = _SHAPE.fullmatch(text)

@@ -9,6 +9,7 @@ objects are asked for last.
 from collections.abc import Iterator
 
 from gpuvet.language import ir
+from gpuvet.language.needs import conditions_of, conjuncts, part_of
 from gpuvet.language.printers.python import Printer, function_of, hoist
 
 _POD = {("metadata", "annotations"): "annotations", ("metadata", "labels"): "labels", ("spec",): "spec"}
@@ -21,6 +22,8 @@ _SUBJECT = {
     ("metadata", "self", "labels"): "labels",
 }
 """Sort of subject, root and keys -> the attribute under which the subject has that map at hand; empty where something else stands."""
+_MAPS = ("object", "template")
+"""Roots that are maps whatever a manifest says."""
 _DEEP = 14
 """Loops in each other; Python takes 20 blocks."""
 
@@ -32,14 +35,13 @@ class _Unfit(Exception):
 def print_screens(rules: list[tuple[str, str, tuple[ir.Check, ...]]]) -> list[str]:
     """The source of a module's functions: definitions, then a screen for each rule (id, sort of subject, checks) that can have one."""
     screens = [(checks, print_screen(name, on, checks)) for name, on, checks in rules]
+    for name, on, checks in rules:
+        part, weaker = part_of(on, checks)
+        if part:
+            screens.append((weaker, print_screen(f"{name}_{part}", on, weaker)))
     conditions = [expr for checks, screen in screens if screen is not None for check in checks for expr in conditions_of(check)]
     defined = dict.fromkeys(part for expr in conditions for part in reversed(ir.walk(expr)) if isinstance(part, ir.Defined))
     return [*(_print_definition(each) for each in defined), *(screen for _, screen in screens if screen is not None)]
-
-
-def conditions_of(check: ir.Check) -> list[ir.Expr]:
-    """What decides whether a check has something to say."""
-    return [check.when, *(of for _, of in check.each)]
 
 
 def _print_definition(defined: ir.Defined) -> str:
@@ -70,7 +72,7 @@ class _Screen(Printer):
 
     def check(self, check: ir.Check) -> Iterator[str]:
         self.hoisted.clear()
-        yield from self.steps(_conjuncts(check.when), list(check.each), frozenset(), "    ")
+        yield from self.steps(conjuncts(check.when), list(check.each), frozenset(), "    ")
 
     def steps(self, tests: list[ir.Expr], loops: list[tuple[str, ir.Expr]], bound: frozenset[str], indent: str) -> Iterator[str]:
         """What is left to test, each step inside the one before."""
@@ -89,6 +91,13 @@ class _Screen(Printer):
             self.hoisted = before
             return
         var, of = loops[0]
+        if len(loops) == 1 and isinstance(of, ir.FindAll) and tests and all(_of_run(test, var) for test in tests):
+            # What is known says it for all subjects alike.
+            self.count += 1
+            plain = Printer().value(ir.Quantified("exists", var, of, ir.And(tuple(tests))))
+            yield f"{indent}if s.once_for_all('{self.name}.{self.count}', ({of.kind!r},), lambda: {plain}):"
+            yield f"{indent}    return True"
+            return
         uses_key = any(ir.KeyOf(var) in ir.walk(expr) for expr in (*tests, *(other for _, other in loops[1:])))
         if isinstance(of, ir.Python):
             raise _Unfit
@@ -200,7 +209,7 @@ class _Screen(Printer):
                 return f"[pair_ for list_ in {self.sequence(of)} for pair_ in pairs(list_)]"
             case ir.First(of):
                 return f"[*{self.pairs(of)}][:1]"
-            case ir.Get() | ir.Constant() | ir.Name() | ir.Param() | ir.Fact():
+            case ir.Get() | ir.Root() | ir.Constant() | ir.Name() | ir.Param() | ir.Fact() | ir.Parsed():
                 return f"pairs({self.value(expr)})"
         raise _Unfit
 
@@ -212,6 +221,15 @@ class _Screen(Printer):
                 if name is not None:
                     return f"{name}.get({key!r})"
         return None
+
+    def below(self, base: ir.Expr, code: str, keys: list[str]) -> str:
+        """The code for what stands below a value: a call less where it is, or most often is, a map."""
+        if keys[0][0] in "'\"":
+            if isinstance(base, ir.Root) and base.name in _MAPS:
+                code, keys = f"{code}.get({keys[0]})", keys[1:]
+            elif code.isidentifier() and len(keys) == 1:
+                return f"({code}.get({keys[0]}) if type({code}) is dict else get({code}, {keys[0]}))"
+        return f"get({', '.join([code, *keys])})" if keys else code
 
     def value(self, expr: ir.Expr) -> str:
         if expr in self.hoisted:
@@ -231,7 +249,7 @@ class _Screen(Printer):
                         return f"get({', '.join([short, *reversed(keys)])})" if keys else short
                     keys.append(v(base.key))
                     base = base.base
-                return f"get({', '.join([v(base), *reversed(keys)])})"
+                return self.below(base, v(base), keys[::-1])
             case ir.Fold() | ir.Quantified() if _only_asks(expr):
                 self.count += 1
                 kinds = tuple(sorted({part.kind for part in ir.walk(expr) if isinstance(part, ir.FindAll)}))
@@ -288,22 +306,17 @@ _BOOLEAN = (
 """What is not worth a name."""
 
 
-def _conjuncts(expr: ir.Expr) -> list[ir.Expr]:
-    """The parts that must all hold."""
-    if isinstance(expr, ir.And):
-        return list(dict.fromkeys(each for part in expr.parts for each in _conjuncts(part)))
-    if isinstance(expr, ir.Not) and isinstance(expr.of, ir.Or):
-        return list(dict.fromkeys(each for part in expr.of.parts for each in _conjuncts(ir.Not(part))))
-    if isinstance(expr, ir.Not) and isinstance(expr.of, ir.Not):
-        return _conjuncts(expr.of.of)
-    return [] if expr == ir.Constant(True) else [expr]
+def _of_run(expr: ir.Expr, var: str) -> bool:
+    """Whether an expression is the same for all subjects, but for one variable."""
+    own = (ir.Root, ir.Effective, ir.Source, ir.Find, ir.FindAll, ir.PodSum, ir.Python, ir.KeyOf, ir.Defined)
+    return not any(isinstance(part, own) for part in ir.walk(expr)) and ir.free(expr) <= {var}
 
 
 def _name_sought(var: str, of: ir.Expr, body: ir.Expr, exists: bool) -> ir.Expr | None:
     """The name of the only objects of a kind that decide: `exists` wants that name, or `all` holds for every other one."""
     if not isinstance(of, ir.FindAll) or of.name:
         return None
-    parts = _conjuncts(body if exists else ir.Not(body))
+    parts = conjuncts(body if exists else ir.Not(body))
     for part in parts:
         match part:
             case ir.Equal(ir.Get(ir.Get(ir.Name(name), ir.Constant(value="metadata")), ir.Constant(value="name")), other):

@@ -1,0 +1,86 @@
+"""The effective configuration of Pod templates, worked out once for all templates that say the same in the same surroundings."""
+
+from marshal import dumps
+from typing import Any
+
+from gpuvet.engine.context import Context, Fact
+from gpuvet.resolve.fields import Inputs, Known, Resolver, resolver
+from gpuvet.values.path import Path
+from gpuvet.values.total import UNKNOWN, get, items, placeholder
+
+_DOMAIN = "tensor-fusion.ai/"
+_REMEMBERED = 1_000
+"""Configurations kept for each context."""
+
+
+class Lookup:
+    """Finds other objects for a place in the inputs. It holds on to nothing of the object that asks."""
+
+    __slots__ = ("_context", "_file", "_namespace")
+
+    def __init__(self, context: Context, namespace: str | None, file: str) -> None:
+        self._context = context
+        self._namespace = namespace
+        self._file = file
+
+    def find(self, kind: str, name: Any, namespace: Any = None) -> Any:
+        """The value of another object, None when known absent, UNKNOWN when not known. Without a namespace: the object's own."""
+        answer = self.fact(kind, name, namespace)
+        return answer.value if isinstance(answer, Fact) else answer
+
+    def fact(self, kind: str, name: Any, namespace: Any = None) -> Any:
+        """The same with its file."""
+        if type(name) is not str:
+            return name if name is UNKNOWN else None
+        if placeholder(name) or placeholder(namespace or self._namespace):
+            return UNKNOWN
+        return self._context.find(kind, name, namespace or self._namespace, self._file)
+
+    def known(self, kind: str) -> tuple[list[Known], bool]:
+        """The known objects of a kind, and whether there are no others."""
+        answer = self._context.find_all(kind)
+        default = self._context.default_namespace
+        listed = [
+            Known(fact.namespace or default, fact.value, ("found", key_of(fact))) for fact in (answer if isinstance(answer, list) else ())
+        ]
+        return listed, self._context.is_complete(kind)
+
+
+def key_of(fact: Fact) -> tuple[str, str, str | None, tuple[str, int, Path]]:
+    """What places call an object that was met in a list."""
+    return (fact.kind, fact.name, fact.namespace, fact.identity)
+
+
+def shared_resolver(
+    context: Context, pod: dict[str, Any], namespace: str | None, file: str, platforms: dict[str, str], full: bool
+) -> Resolver:
+    """The resolver of a Pod template, perhaps one that another template has used before."""
+    # All that a resolver looks at: what is left out here, it cannot see.
+    seen = {
+        "metadata": {part: _own_keys(get(pod, "metadata", part)) for part in ("annotations", "labels")},
+        "spec": {"containers": [_limits(container) for container in items(get(pod, "spec", "containers"))]},
+    }
+    lookup = Lookup(context, namespace, file)
+    inputs = Inputs(seen, {}, namespace or context.default_namespace, lookup.find, lookup.known, platforms)
+    if full:
+        return resolver(inputs, True)
+    try:
+        content = dumps((seen, namespace, context.neighbourhood(file)), 2)
+    except ValueError:
+        return resolver(inputs)
+    found = context.resolvers.get(content)
+    if found is None:
+        if len(context.resolvers) >= _REMEMBERED:
+            context.resolvers.clear()
+        found = context.resolvers[content] = resolver(inputs)
+    return found
+
+
+def _own_keys(value: Any) -> Any:
+    return {key: item for key, item in value.items() if key.startswith(_DOMAIN)} if type(value) is dict else value
+
+
+def _limits(container: Any) -> Any:
+    if type(container) is not dict:
+        return container
+    return {"name": container.get("name"), "resources": {"limits": get(container, "resources", "limits")}}
