@@ -598,11 +598,28 @@ def test_silence_is_no_excuse_for_an_update(opa: FakeOpa, tmp_path: Path) -> Non
     assert outcome.silent == ("failed", "failed")
 
 
+def test_the_configured_policy_comes_before_the_end_of_patience(opa: FakeOpa, tmp_path: Path) -> None:
+    """The API server of an old installation waits for a second only; OPA would be waited for longer."""
+    opa.hook = lambda *_: time.sleep(3)  # type: ignore[func-returns-value]
+    own(tmp_path, opa.url, "  timeout: 5\n  onFailure: deny\n")
+    start = time.monotonic()
+    answer, _ = posted(tmp_path, "timeout=1s")
+    assert time.monotonic() - start < 0.75
+    assert not answer["response"]["allowed"]
+    assert "did not answer within 0.34 seconds" in answer["response"]["status"]["message"]
+
+
 def test_silence_is_counted(opa: FakeOpa, tmp_path: Path) -> None:
     opa.hook = lambda *_: (500, b"{}")
     own(tmp_path, opa.url)
+    _, metrics = posted(tmp_path)
+    assert b'gpuvet_opa_failures_total{reason="failed"} 1.0' in metrics.text()
+
+
+def posted(folder: Path, query: str = "") -> tuple[Any, Metrics]:
+    """What the application answers to a Pod."""
     metrics = Metrics()
-    rules = RuleWatch(tmp_path / ".gpuvet.yaml", EmptyContext(), 60, lambda *_: None, outside)
+    rules = RuleWatch(folder / ".gpuvet.yaml", EmptyContext(), 60, lambda *_: None, outside)
     value = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
     body = json.dumps(
         {
@@ -616,17 +633,18 @@ def test_silence_is_counted(opa: FakeOpa, tmp_path: Path) -> None:
         "REQUEST_METHOD": "POST",
         "CONTENT_TYPE": "application/json",
         "CONTENT_LENGTH": str(len(body)),
+        "QUERY_STRING": query,
         "wsgi.input": io.BytesIO(body),
     }
-    list(Webhook(rules, metrics, lambda: True)(environ, lambda *_: None))
-    assert b'gpuvet_opa_failures_total{reason="failed"} 1.0' in metrics.text()
+    answer = b"".join(Webhook(rules, metrics, lambda: True)(environ, lambda *_: None))
+    return json.loads(answer), metrics
 
 
 def test_the_installation_follows(tmp_path: Path) -> None:
     own(tmp_path, "https://opa.example.com:8443", "  timeout: 3\n")
     plan = Plan(config=str(tmp_path / ".gpuvet.yaml"))
     pods = [entry for entry in webhook_configuration(plan)["webhooks"] if any("pods" in rule["resources"] for rule in entry["rules"])]
-    assert {entry["timeoutSeconds"] for entry in pods} == {8}
+    assert {entry["timeoutSeconds"] for entry in pods} == {10}
     assert [condition["name"] for condition in pods[0]["matchConditions"]] == ["is-not-being-deleted"]
     policy = next(each for each in manifests(plan) if each["kind"] == "NetworkPolicy")
     assert {"protocol": "TCP", "port": 8443} in policy["spec"]["egress"][-1]["ports"]

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from gpuvet.admission.conditions import other_condition, triggers, workload_condition
+from gpuvet.admission.review import SHARE
 from gpuvet.admission.state import load_state
 from gpuvet.engine.context import EmptyContext
 from gpuvet.engine.domains import Domains
@@ -181,7 +182,7 @@ def _entries(plan: Plan, settings: Settings, policy: str) -> Iterable[tuple[str,
 
 def _seconds(settings: Settings) -> int:
     """How long the API server waits: OPA is asked about the new object and, for an update, about the old one."""
-    return 2 if settings.opa is None else min(30, 2 + ceil(2 * settings.opa.timeout))
+    return 2 if settings.opa is None else min(30, ceil((1.5 + 2 * settings.opa.timeout) / SHARE))
 
 
 def _rules(rows: Iterable[Row]) -> list[dict[str, Any]]:
