@@ -3778,7 +3778,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_placement:PL094',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='placement',
+        reads='configuration',
     ),
     RuleInfo(
         id='PL095',
@@ -3803,7 +3803,7 @@ RULES = (
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_placement:PL095',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='PL101',
@@ -5653,7 +5653,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF002',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF003',
@@ -5678,7 +5678,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF003',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF004',
@@ -5703,7 +5703,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF004',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF005',
@@ -5753,7 +5753,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF006',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF007',
@@ -5803,7 +5803,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF008',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF009',
@@ -5828,7 +5828,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF009',
         needs=(('tensor-fusion.ai/auto-limits',), ('tensor-fusion.ai/auto-replicas',), ('tensor-fusion.ai/auto-requests',), ('tensor-fusion.ai/auto-resources',), ('tensor-fusion.ai/auto-scale-target-resource',), ('tensor-fusion.ai/autoscale',), ('tensor-fusion.ai/autoscale-target',), ('tensor-fusion.ai/client-profile',), ('tensor-fusion.ai/compute-isolation',), ('tensor-fusion.ai/compute-percent-limit',), ('tensor-fusion.ai/compute-percent-request',), ('tensor-fusion.ai/dedicated-gpu',), ('tensor-fusion.ai/disable-features',), ('tensor-fusion.ai/enabled',), ('tensor-fusion.ai/enabled-replicas',), ('tensor-fusion.ai/eviction-protection',), ('tensor-fusion.ai/gang-enabled',), ('tensor-fusion.ai/gang-min-members',), ('tensor-fusion.ai/gang-timeout',), ('tensor-fusion.ai/generate-workload',), ('tensor-fusion.ai/gpu-count',), ('tensor-fusion.ai/gpu-indices',), ('tensor-fusion.ai/gpu-model',), ('tensor-fusion.ai/gpu-topology-max-tier',), ('tensor-fusion.ai/gpu-topology-source',), ('tensor-fusion.ai/gpupool',), ('tensor-fusion.ai/host-port',), ('tensor-fusion.ai/inject-container',), ('tensor-fusion.ai/is-local-gpu',), ('tensor-fusion.ai/isolation',), ('tensor-fusion.ai/no-standalone-worker-mode',), ('tensor-fusion.ai/partition-id',), ('tensor-fusion.ai/port-name',), ('tensor-fusion.ai/qos',), ('tensor-fusion.ai/replicas',), ('tensor-fusion.ai/require-gpu-topology',), ('tensor-fusion.ai/sidecar-worker',), ('tensor-fusion.ai/tflops-limit',), ('tensor-fusion.ai/tflops-request',), ('tensor-fusion.ai/vendor',), ('tensor-fusion.ai/vram-limit',), ('tensor-fusion.ai/vram-request',), ('tensor-fusion.ai/worker-pod-template',), ('tensor-fusion.ai/workload',), ('tensor-fusion.ai/workload-profile',)),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF010',
@@ -5928,7 +5928,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF013',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF014',
@@ -5953,7 +5953,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion:TF014',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF015',
@@ -5978,7 +5978,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF015',
         needs=(('tensor-fusion.ai/tflops-request',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF016',
@@ -6078,7 +6078,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF019',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF020',
@@ -6178,7 +6178,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF023',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF024',
@@ -6228,7 +6228,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF025',
         needs=(('tensor-fusion.ai/qos',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF026',
@@ -6253,7 +6253,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF026',
         needs=(('tensor-fusion.ai/gpu-count',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF027',
@@ -6278,7 +6278,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF027',
         needs=(('tensor-fusion.ai/gpu-count',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF028',
@@ -6303,7 +6303,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF028',
         needs=(('tensor-fusion.ai/gpu-indices',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF029',
@@ -6328,7 +6328,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF029',
         needs=(('tensor-fusion.ai/gpu-count',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF030',
@@ -6353,7 +6353,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF030',
         needs=(('tensor-fusion.ai/enabled', 'tensor-fusion.ai/inject-container'),),
-        reads='amounts',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF031',
@@ -6378,7 +6378,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF031',
         needs=(('tensor-fusion.ai/replicas',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF032',
@@ -6403,7 +6403,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF032',
         needs=(('tensor-fusion.ai/replicas',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF033',
@@ -6428,7 +6428,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF033',
         needs=(('tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/replicas'),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF034',
@@ -6453,7 +6453,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF034',
         needs=(('tensor-fusion.ai/replicas',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF035',
@@ -6478,7 +6478,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF035',
         needs=(('tensor-fusion.ai/enabled-replicas',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF036',
@@ -6503,7 +6503,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF036',
         needs=(('tensor-fusion.ai/generate-workload',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF037',
@@ -6528,7 +6528,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF037',
         needs=(('tensor-fusion.ai/generate-workload',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF038',
@@ -6553,7 +6553,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF038',
         needs=(('tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/workload'),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF039',
@@ -6578,7 +6578,7 @@ RULES = (
         exports={'cel': 'needs another object (TensorFusionWorkload)', 'rego': 'needs another object (TensorFusionWorkload)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF039',
         needs=(('tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/workload'),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF041',
@@ -6603,7 +6603,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF041',
         needs=(('tensor-fusion.ai/workload-profile',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF042',
@@ -6703,7 +6703,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF045',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF046',
@@ -6753,7 +6753,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF047',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF048',
@@ -6778,7 +6778,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF048',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='amounts',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF049',
@@ -6803,7 +6803,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF049',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF050',
@@ -6828,7 +6828,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF050',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF051',
@@ -6878,7 +6878,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF052',
         needs=(('tensor-fusion.ai/no-standalone-worker-mode',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF053',
@@ -6903,7 +6903,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF053',
         needs=(('tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/no-standalone-worker-mode'),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF054',
@@ -6928,7 +6928,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF054',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF055',
@@ -6953,7 +6953,7 @@ RULES = (
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF055',
         needs=(('tensor-fusion.ai/worker-pod-template',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF056',
@@ -6978,7 +6978,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF056',
         needs=(('tensor-fusion.ai/isolation',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF057',
@@ -7003,7 +7003,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF057',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF058',
@@ -7028,7 +7028,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF058',
         needs=(('tensor-fusion.ai/partition-id',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF059',
@@ -7053,7 +7053,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF059',
         needs=(('tensor-fusion.ai/dedicated-gpu',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF060',
@@ -7078,7 +7078,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF060',
         needs=(('tensor-fusion.ai/gpu-model',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF061',
@@ -7103,7 +7103,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF061',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF062',
@@ -7128,7 +7128,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF062',
         needs=(('tensor-fusion.ai/qos',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF063',
@@ -7178,7 +7178,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF064',
         needs=(('tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/sidecar-worker'),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF065',
@@ -7228,7 +7228,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF066',
         needs=(('tensor-fusion.ai/autoscale-target',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF067',
@@ -7253,7 +7253,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF067',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF068',
@@ -7278,7 +7278,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF068',
         needs=(('tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members'),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF069',
@@ -7303,7 +7303,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF069',
         needs=(('tensor-fusion.ai/host-port',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF070',
@@ -7503,7 +7503,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF077',
         needs=(('tensor-fusion.ai/workload-profile',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF402',
@@ -7678,7 +7678,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF408',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF409',
@@ -7728,7 +7728,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF410',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF411',
@@ -7778,7 +7778,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF412',
         needs=(('tensor-fusion.ai/auto-limits',), ('tensor-fusion.ai/auto-replicas',), ('tensor-fusion.ai/auto-requests',), ('tensor-fusion.ai/auto-resources',), ('tensor-fusion.ai/auto-scale-target-resource',), ('tensor-fusion.ai/client-profile',), ('tensor-fusion.ai/compute-isolation',), ('tensor-fusion.ai/generate-workload',), ('tensor-fusion.ai/replicas',), ('tensor-fusion.ai/workload',)),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF413',
@@ -7828,7 +7828,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF414',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF415',
@@ -7853,7 +7853,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF415',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF416',
@@ -7903,7 +7903,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF417',
         needs=(('tensor-fusion.ai/vram-request',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF418',
@@ -8003,7 +8003,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF421',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF422',
@@ -8028,7 +8028,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF422',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF423',
@@ -8053,7 +8053,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF423',
         needs=(('tensor-fusion.ai/dedicated-gpu',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF424',
@@ -8103,7 +8103,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF425',
         needs=(('tensor-fusion.ai/compute-percent-limit',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF426',
@@ -8128,7 +8128,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF426',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF427',
@@ -8203,7 +8203,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF429',
         needs=(('tensor-fusion.ai/gpu-indices',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF430',
@@ -8228,7 +8228,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF430',
         needs=(('tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices'),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF431',
@@ -8278,7 +8278,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF432',
         needs=(('tensor-fusion.ai/enabled-replicas',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF433',
@@ -8303,7 +8303,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF433',
         needs=(('tensor-fusion.ai/enabled-replicas',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF434',
@@ -8328,7 +8328,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF434',
         needs=(('tensor-fusion.ai/dedicated-gpu',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF501',
@@ -8353,7 +8353,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF501',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF502',
@@ -8403,7 +8403,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF503',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF504',
@@ -8428,7 +8428,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF504',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF505',
@@ -8453,7 +8453,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF505',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF506',
@@ -8478,7 +8478,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF506',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF507',
@@ -8528,7 +8528,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF508',
         needs=(('tensor-fusion.ai/worker-pod-template',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF509',
@@ -8553,7 +8553,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF509',
         needs=(('tensor-fusion.ai/isolation',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF510',
@@ -8578,7 +8578,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF510',
         needs=(('tensor-fusion.ai/isolation',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF511',
@@ -8603,7 +8603,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF511',
         needs=(('tensor-fusion.ai/isolation',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF512',
@@ -8628,7 +8628,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF512',
         needs=(('tensor-fusion.ai/dedicated-gpu',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF513',
@@ -8653,7 +8653,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF513',
         needs=(('tensor-fusion.ai/gpu-model',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF514',
@@ -8678,7 +8678,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF514',
         needs=(('tensor-fusion.ai/vendor',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF515',
@@ -8703,7 +8703,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF515',
         needs=(('tensor-fusion.ai/enabled', 'tensor-fusion.ai/qos'),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF516',
@@ -8728,7 +8728,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF516',
         needs=(('tensor-fusion.ai/qos',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF517',
@@ -8778,7 +8778,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF518',
         needs=(('tensor-fusion.ai/disable-features', 'tensor-fusion.ai/is-local-gpu'),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF520',
@@ -9353,7 +9353,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF542',
         needs=(('tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members'),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF543',
@@ -9378,7 +9378,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF543',
         needs=(('tensor-fusion.ai/gang-enabled',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF544',
@@ -9403,7 +9403,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF544',
         needs=(('tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-timeout'),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF545',
@@ -9428,7 +9428,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF545',
         needs=(),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF546',
@@ -9453,7 +9453,7 @@ RULES = (
         exports={'cel': 'not printed yet', 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF546',
         needs=(('tensor-fusion.ai/gang-enabled',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF547',
@@ -9503,7 +9503,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF548',
         needs=(('tensor-fusion.ai/gang-enabled',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='TF549',
@@ -9528,7 +9528,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF549',
         needs=(('tensor-fusion.ai/gang-enabled',),),
-        reads='',
+        reads='configuration',
     ),
     RuleInfo(
         id='VJ096',

@@ -1222,13 +1222,23 @@ def PL119_placement(s: Any, p: Any) -> bool:
     return False
 
 
-def PL094_placement(s: Any, p: Any) -> bool:
+def PL094_configuration(s: Any, p: Any) -> bool:
     object_ = s.object
-    spec = s.spec
+    labels = s.labels
     if (not (object_.get('kind') == 'DaemonSet')):
-        for toleration in items(spec.get('tolerations')):
-            if (type((toleration.get('value') if type(toleration) is dict else get(toleration, 'value'))) is str):
-                if (not ((toleration.get('operator') if type(toleration) is dict else get(toleration, 'operator')) == 'Exists')):
-                    if matches((toleration.get('key') if type(toleration) is dict else get(toleration, 'key')), '[^/]+/[^/]+\\.product'):
-                        return True
+        if (labels.get('tensor-fusion.ai/enabled') == 'true'):
+            for a in split(lower(s.effective('gpu-model')), ' '):
+                if any(any((matches(w, '.*[0-9].*') and (not matches(w, '[0-9]+g(i?b)?'))) for w in split(b, '_')) for b in split(a, '-')):
+                    return True
+                    break
+    return False
+
+
+def PL095_configuration(s: Any, p: Any) -> bool:
+    object_ = s.object
+    labels = s.labels
+    if (not (object_.get('kind') == 'DaemonSet')):
+        if (labels.get('tensor-fusion.ai/enabled') == 'true'):
+            if (s.effective('is-local-gpu') == 'false'):
+                return True
     return False

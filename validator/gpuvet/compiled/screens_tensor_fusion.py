@@ -1024,6 +1024,76 @@ def TF433(s: Any, p: Any) -> bool:
     return False
 
 
+def TF002_configuration(s: Any, p: Any) -> bool:
+    template_ = s.template
+    labels = s.labels
+    annotations = s.annotations
+    if (not contains(template_.get('kind'), 'tensor-fusion.ai')):
+        if (not (labels.get('tensor-fusion.ai/enabled') is not None)):
+            if (not (annotations.get('tensor-fusion.ai/enabled') is not None)):
+                if (not (labels.get('tensor-fusion.ai/component') is not None)):
+                    return True
+    return False
+
+
+def TF003_configuration(s: Any, p: Any) -> bool:
+    labels = s.labels
+    v1 = labels.get('tensor-fusion.ai/enabled')
+    if (v1 is not None):
+        if (type(v1) is str):
+            if (not (v1 in ('true', 'false'))):
+                return True
+    return False
+
+
+def TF004_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    labels = s.labels
+    if (annotations.get('tensor-fusion.ai/enabled') is not None):
+        if (not (labels.get('tensor-fusion.ai/enabled') is not None)):
+            return True
+    return False
+
+
+def TF006_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    labels = s.labels
+    if (not (annotations.get('tensor-fusion.ai/partition-id') is not None)):
+        if (labels.get('tensor-fusion.ai/enabled') == 'true'):
+            if (not (annotations.get('tensor-fusion.ai/dedicated-gpu') == 'true')):
+                if (not (s.effective('native-gpu-count') is not None)):
+                    if (not (s.effective('stated-tflops-request') is not None)):
+                        if (not (s.effective('stated-vram-request') is not None)):
+                            if (not (s.effective('stated-compute-percent-request') is not None)):
+                                if (not (s.effective('isolation') == 'shared')):
+                                    return True
+    return False
+
+
+def TF008_configuration(s: Any, p: Any) -> bool:
+    labels = s.labels
+    if (not (labels.get('tensor-fusion.ai/component') is not None)):
+        for k in items(get(FACTS['tensor-fusion-keys'], 'placements')):
+            return True
+    return False
+
+
+def TF408_configuration(s: Any, p: Any) -> bool:
+    labels = s.labels
+    if (not (labels.get('tensor-fusion.ai/component') is not None)):
+        return True
+    return False
+
+
+def TF410_configuration(s: Any, p: Any) -> bool:
+    template_ = s.template
+    labels = s.labels
+    if (not contains(template_.get('kind'), 'tensor-fusion.ai')):
+        if (not (labels.get('tensor-fusion.ai/component') is not None)):
+            return True
+    return False
+
+
 def TF411_resources(s: Any, p: Any) -> bool:
     template_ = s.template
     self_ = s.value
@@ -1034,11 +1104,514 @@ def TF411_resources(s: Any, p: Any) -> bool:
     return False
 
 
-def TF030_amounts(s: Any, p: Any) -> bool:
-    spec = s.spec
-    for container in items(spec.get('containers')):
-        for amount_key, amount in pairs(get(container, 'resources', 'limits')):
-            if lt(0, integer(amount)):
-                if ((amount_key == 'nvidia.com/gpu') or matches(amount_key, 'nvidia\\.com/mig-.+')):
+def TF009_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/auto-limits') is not None):
+        if le(version('1.45.0'), version(p['platform.tensorFusion'])):
+            return True
+    if (annotations.get('tensor-fusion.ai/auto-limits') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.26.21')):
+            return True
+    if (annotations.get('tensor-fusion.ai/auto-replicas') is not None):
+        if le(version('1.49.16'), version(p['platform.tensorFusion'])):
+            return True
+    if (annotations.get('tensor-fusion.ai/auto-replicas') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.26.21')):
+            return True
+    if (annotations.get('tensor-fusion.ai/auto-requests') is not None):
+        if le(version('1.45.0'), version(p['platform.tensorFusion'])):
+            return True
+    if (annotations.get('tensor-fusion.ai/auto-requests') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.26.21')):
+            return True
+    if (annotations.get('tensor-fusion.ai/auto-resources') is not None):
+        if le(version('1.49.16'), version(p['platform.tensorFusion'])):
+            return True
+    if (annotations.get('tensor-fusion.ai/auto-resources') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.45.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/auto-scale-target-resource') is not None):
+        if le(version('1.49.16'), version(p['platform.tensorFusion'])):
+            return True
+    if (annotations.get('tensor-fusion.ai/auto-scale-target-resource') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.45.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/autoscale') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.49.16')):
+            return True
+    if (annotations.get('tensor-fusion.ai/autoscale-target') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.49.16')):
+            return True
+    if (annotations.get('tensor-fusion.ai/client-profile') is not None):
+        if le(version('1.36.0'), version(p['platform.tensorFusion'])):
+            return True
+    if (annotations.get('tensor-fusion.ai/compute-isolation') is not None):
+        if le(version('1.48.5'), version(p['platform.tensorFusion'])):
+            return True
+    if (annotations.get('tensor-fusion.ai/compute-isolation') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.48.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/compute-percent-limit') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.48.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/compute-percent-request') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.48.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/dedicated-gpu') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.43.3')):
+            return True
+    if (annotations.get('tensor-fusion.ai/disable-features') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.38.2')):
+            return True
+    if (annotations.get('tensor-fusion.ai/enabled') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.2.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/enabled-replicas') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.26.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/eviction-protection') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.44.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/gang-enabled') is not None):
+        if lt(version(p['platform.tensorFusion']), version('2.4.4')):
+            return True
+    if (annotations.get('tensor-fusion.ai/gang-min-members') is not None):
+        if lt(version(p['platform.tensorFusion']), version('2.0.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/gang-timeout') is not None):
+        if lt(version(p['platform.tensorFusion']), version('2.0.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/generate-workload') is not None):
+        if le(version('1.35.0'), version(p['platform.tensorFusion'])):
+            return True
+    if (annotations.get('tensor-fusion.ai/generate-workload') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.17.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/gpu-count') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.26.21')):
+            return True
+    if (annotations.get('tensor-fusion.ai/gpu-indices') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.48.2')):
+            return True
+    if (annotations.get('tensor-fusion.ai/gpu-model') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.30.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/gpu-topology-max-tier') is not None):
+        if lt(version(p['platform.tensorFusion']), version('2.5.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/gpu-topology-source') is not None):
+        if lt(version(p['platform.tensorFusion']), version('2.5.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/gpupool') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.9.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/host-port') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.33.4')):
+            return True
+    if (annotations.get('tensor-fusion.ai/inject-container') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.16.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/is-local-gpu') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.26.21')):
+            return True
+    if (annotations.get('tensor-fusion.ai/isolation') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.48.5')):
+            return True
+    if (annotations.get('tensor-fusion.ai/no-standalone-worker-mode') is not None):
+        if le(version('1.35.0'), version(p['platform.tensorFusion'])):
+            return True
+    if (annotations.get('tensor-fusion.ai/no-standalone-worker-mode') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.26.21')):
+            return True
+    if (annotations.get('tensor-fusion.ai/partition-id') is not None):
+        if lt(version(p['platform.tensorFusion']), version('2.0.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/port-name') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.33.4')):
+            return True
+    if (annotations.get('tensor-fusion.ai/qos') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.37.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/replicas') is not None):
+        if le(version('1.35.0'), version(p['platform.tensorFusion'])):
+            return True
+    if (annotations.get('tensor-fusion.ai/replicas') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.17.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/require-gpu-topology') is not None):
+        if lt(version(p['platform.tensorFusion']), version('2.5.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/sidecar-worker') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.47.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/tflops-limit') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.16.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/tflops-request') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.16.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/vendor') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.48.2')):
+            return True
+    if (annotations.get('tensor-fusion.ai/vram-limit') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.16.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/vram-request') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.16.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/worker-pod-template') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.47.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/workload') is not None):
+        if le(version('1.47.1'), version(p['platform.tensorFusion'])):
+            return True
+    if (annotations.get('tensor-fusion.ai/workload') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.17.0')):
+            return True
+    if (annotations.get('tensor-fusion.ai/workload-profile') is not None):
+        if lt(version(p['platform.tensorFusion']), version('1.36.0')):
+            return True
+    return False
+
+
+def TF412_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (not (p['platform.tensorFusion'] is not None)):
+        if (annotations.get('tensor-fusion.ai/auto-limits') is not None):
+            return True
+    if (not (p['platform.tensorFusion'] is not None)):
+        if (annotations.get('tensor-fusion.ai/auto-replicas') is not None):
+            return True
+    if (not (p['platform.tensorFusion'] is not None)):
+        if (annotations.get('tensor-fusion.ai/auto-requests') is not None):
+            return True
+    if (not (p['platform.tensorFusion'] is not None)):
+        if (annotations.get('tensor-fusion.ai/auto-resources') is not None):
+            return True
+    if (not (p['platform.tensorFusion'] is not None)):
+        if (annotations.get('tensor-fusion.ai/auto-scale-target-resource') is not None):
+            return True
+    if (not (p['platform.tensorFusion'] is not None)):
+        if (annotations.get('tensor-fusion.ai/client-profile') is not None):
+            return True
+    if (not (p['platform.tensorFusion'] is not None)):
+        if (annotations.get('tensor-fusion.ai/compute-isolation') is not None):
+            return True
+    if (not (p['platform.tensorFusion'] is not None)):
+        if (annotations.get('tensor-fusion.ai/generate-workload') is not None):
+            return True
+    if (not (p['platform.tensorFusion'] is not None)):
+        if (annotations.get('tensor-fusion.ai/replicas') is not None):
+            return True
+    if (not (p['platform.tensorFusion'] is not None)):
+        if (annotations.get('tensor-fusion.ai/workload') is not None):
+            return True
+    return False
+
+
+def TF013_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if ((annotations.get('tensor-fusion.ai/tflops-request') is not None) or (annotations.get('tensor-fusion.ai/tflops-limit') is not None)):
+        v1 = quantity(s.effective('tflops-limit'))
+        if lt(0, v1):
+            if lt(v1, quantity(s.effective('tflops-request'))):
+                return True
+    return False
+
+
+def TF414_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if ((annotations.get('tensor-fusion.ai/vram-request') is not None) or (annotations.get('tensor-fusion.ai/vram-limit') is not None)):
+        v1 = quantity(s.effective('vram-limit'))
+        if lt(0, v1):
+            if lt(v1, quantity(s.effective('vram-request'))):
+                return True
+    return False
+
+
+def TF415_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if ((annotations.get('tensor-fusion.ai/compute-percent-request') is not None) or (annotations.get('tensor-fusion.ai/compute-percent-limit') is not None)):
+        v1 = quantity(s.effective('compute-percent-limit'))
+        if lt(0, v1):
+            if lt(v1, quantity(s.effective('compute-percent-request'))):
+                return True
+    return False
+
+
+def TF014_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (not (annotations.get('tensor-fusion.ai/client-profile') is not None)):
+        if (not (annotations.get('tensor-fusion.ai/compute-percent-request') is not None)):
+            if (not (annotations.get('tensor-fusion.ai/dedicated-gpu') == 'true')):
+                if (not (annotations.get('tensor-fusion.ai/isolation') == 'shared')):
+                    for limit in items(get(FACTS['tensor-fusion-keys'], 'requests')):
+                        return True
+    return False
+
+
+def TF015_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/isolation')
+    if (not (v1 == 'shared')):
+        if (not (v1 == 'partitioned')):
+            if lt(0, quantity(annotations.get('tensor-fusion.ai/tflops-request'))):
+                if (not (s.effective('stated-tflops-limit') is not None)):
                     return True
+    return False
+
+
+def TF417_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/isolation')
+    if (not (v1 == 'shared')):
+        if (not (v1 == 'partitioned')):
+            if lt(0, quantity(annotations.get('tensor-fusion.ai/vram-request'))):
+                if (not (s.effective('stated-vram-limit') is not None)):
+                    return True
+    return False
+
+
+def TF019_configuration(s: Any, p: Any) -> bool:
+    for card in [m for m in items(get(FACTS['tensor-fusion-models'], 'models')) if matches(s.effective('gpu-model'), (m.get('pattern') if type(m) is dict else get(m, 'pattern')))]:
+        for k in items(get(FACTS['tensor-fusion-keys'], 'tflops')):
+            return True
+    return False
+
+
+def TF421_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (not (annotations.get('tensor-fusion.ai/dedicated-gpu') == 'true')):
+        if lt(0, quantity(s.effective('compute-percent-limit'))):
+            if lt(0, quantity(s.effective('tflops-limit'))):
+                if (not ((s.source('compute-percent-limit') == 'profile') and (s.source('tflops-limit') == 'profile'))):
+                    return True
+    return False
+
+
+def TF422_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (not (annotations.get('tensor-fusion.ai/dedicated-gpu') == 'true')):
+        if (s.source('compute-percent-request') == 'annotation'):
+            if lt(0, quantity(s.effective('compute-percent-request'))):
+                if lt(0, quantity(s.effective('tflops-request'))):
+                    if (not (lt(0, quantity(s.effective('compute-percent-limit'))) and lt(0, quantity(s.effective('tflops-limit'))))):
+                        return True
+    return False
+
+
+def TF423_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/dedicated-gpu') == 'true'):
+        for tflops in items(get(FACTS['tensor-fusion-keys'], 'sides')):
+            return True
+    return False
+
+
+def TF434_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/dedicated-gpu') == 'true'):
+        if (s.source('compute-percent-limit') == 'native-percent'):
+            if lt(0, quantity(s.effective('compute-percent-limit'))):
+                return True
+    return False
+
+
+def TF425_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/compute-percent-limit')
+    if (type(v1) is str):
+        v2 = quantity(v1)
+        if lt(0, v2):
+            if lt(v2, 1000000000):
+                if (s.effective('isolation') == 'hard'):
+                    if (s.source('compute-percent-limit') == 'annotation'):
+                        return True
+    return False
+
+
+def TF023_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/isolation')
+    if (not (v1 == 'shared')):
+        if (not (v1 == 'partitioned')):
+            v2 = annotations.get('tensor-fusion.ai/tflops-request')
+            v3 = (v2 if (v2 is not None) else (annotations.get('tensor-fusion.ai/tflops-limit') if (annotations.get('tensor-fusion.ai/tflops-limit') is not None) else annotations.get('tensor-fusion.ai/compute-percent-request')))
+            if ((v3 if (v3 is not None) else annotations.get('tensor-fusion.ai/compute-percent-limit')) is not None):
+                if (not (s.effective('stated-vram-request') is not None)):
+                    if (not (s.effective('stated-vram-limit') is not None)):
+                        return True
+    return False
+
+
+def TF426_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/isolation')
+    if (not (v1 == 'shared')):
+        if (not (v1 == 'partitioned')):
+            v2 = annotations.get('tensor-fusion.ai/vram-request')
+            if ((v2 if (v2 is not None) else annotations.get('tensor-fusion.ai/vram-limit')) is not None):
+                if (not (s.effective('native-gpu-count') is not None)):
+                    if (not (s.effective('stated-tflops-request') is not None)):
+                        if (not (s.effective('stated-tflops-limit') is not None)):
+                            if (not (s.effective('stated-compute-percent-request') is not None)):
+                                if (not (s.effective('stated-compute-percent-limit') is not None)):
+                                    return True
+    return False
+
+
+def TF025_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/qos') in ('high', 'critical')):
+        if lt(quantity(s.effective('vram-request')), quantity(s.effective('vram-limit'))):
+            return True
+    return False
+
+
+def TF026_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/gpu-count')
+    if (v1 is not None):
+        if (type(v1) is str):
+            if (not matches(v1, '[+-]?[0-9]+')):
+                return True
+    return False
+
+
+def TF027_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/gpu-count')
+    if matches(v1, '[+-]?[0-9]+'):
+        v2 = integer(v1)
+        if (not (le(1, v2) and le(v2, 128))):
+            return True
+    return False
+
+
+def TF028_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/gpu-indices')
+    if (type(v1) is str):
+        if (not (v1 == '')):
+            for t in split(v1, ','):
+                if (not matches(trim(t), '\\+?[0-9]+')):
+                    return True
+                    break
+    return False
+
+
+def TF429_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/gpu-indices')
+    if matches(v1, '[ +0-9]+(,[ +0-9]+)*'):
+        v2 = split(v1, ',')
+        for t in v2:
+            if lt(1, size([o for o in v2 if equal(integer(trim(o)), integer(trim(t)))])):
+                return True
+                break
+    return False
+
+
+def TF430_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/gpu-indices')
+    if (type(v1) is str):
+        v2 = annotations.get('tensor-fusion.ai/gpu-count')
+        if (type(v2) is str):
+            if (not (v1 == '')):
+                v3 = integer(v2)
+                if (v3 is not None):
+                    if (not equal(v3, size(split(v1, ',')))):
+                        return True
+    return False
+
+
+def TF029_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/gpu-count')
+    if (type(v1) is str):
+        v2 = integer(v1)
+        if (v2 is not None):
+            v3 = integer(s.effective('native-gpu-count'))
+            if (v3 is not None):
+                if (not equal(v2, v3)):
+                    return True
+    return False
+
+
+def TF030_configuration(s: Any, p: Any) -> bool:
+    labels = s.labels
+    annotations = s.annotations
+    if (labels.get('tensor-fusion.ai/enabled') == 'true'):
+        v1 = annotations.get('tensor-fusion.ai/inject-container')
+        if (type(v1) is str):
+            if (not (v1 == '')):
+                return True
+    return False
+
+
+def TF031_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/replicas')
+    if (type(v1) is str):
+        v2 = integer(v1)
+        if (not (le(1, v2) and le(v2, 2147483647))):
+            return True
+    return False
+
+
+def TF032_configuration(s: Any, p: Any) -> bool:
+    template_ = s.template
+    annotations = s.annotations
+    if (template_.get('kind') in ('Deployment', 'StatefulSet', 'ReplicaSet', 'Rollout.argoproj.io')):
+        v1 = annotations.get('tensor-fusion.ai/replicas')
+        if (type(v1) is str):
+            if le(1, integer(v1)):
+                return True
+    return False
+
+
+def TF033_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/replicas') is not None):
+        if (annotations.get('tensor-fusion.ai/auto-replicas') == 'true'):
+            return True
+    return False
+
+
+def TF034_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/replicas') is not None):
+        if (s.effective('is-local-gpu') == 'true'):
+            return True
+    return False
+
+
+def TF035_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/enabled-replicas')
+    if (type(v1) is str):
+        v2 = integer(v1)
+        if (not (le(-2147483648, v2) and le(v2, 2147483647))):
+            return True
+    return False
+
+
+def TF432_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/enabled-replicas')
+    if (type(v1) is str):
+        v2 = integer(v1)
+        if le(-2147483648, v2):
+            if le(v2, 2147483647):
+                return True
+    return False
+
+
+def TF433_configuration(s: Any, p: Any) -> bool:
+    template_ = s.template
+    annotations = s.annotations
+    if (template_.get('kind') == 'Pod'):
+        if (annotations.get('tensor-fusion.ai/enabled-replicas') is not None):
+            return True
     return False

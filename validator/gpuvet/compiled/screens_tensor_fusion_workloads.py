@@ -748,11 +748,443 @@ def TF077(s: Any, p: Any) -> bool:
     return False
 
 
-def TF048_amounts(s: Any, p: Any) -> bool:
-    spec = s.spec
-    for c in items(spec.get('containers')):
-        if any(matches(v_key, '.+/.+') for v_key, v in pairs(get(c, 'resources', 'limits'))):
-            break
-    else:
+def TF036_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (not (annotations.get('tensor-fusion.ai/workload') is not None)):
+        if (annotations.get('tensor-fusion.ai/generate-workload') == 'false'):
+            return True
+    return False
+
+
+def TF501_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    labels = s.labels
+    if (not (annotations.get('tensor-fusion.ai/workload') is not None)):
+        if (not (annotations.get('tensor-fusion.ai/generate-workload') is not None)):
+            if (labels.get('tensor-fusion.ai/enabled') == 'true'):
+                return True
+    return False
+
+
+def TF037_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (not (annotations.get('tensor-fusion.ai/workload') is not None)):
+        if (annotations.get('tensor-fusion.ai/generate-workload') == 'true'):
+            return True
+    return False
+
+
+def TF038_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/workload')
+    if (v1 is not None):
+        if (annotations.get('tensor-fusion.ai/generate-workload') == 'true'):
+            if (not (v1 == '')):
+                return True
+    return False
+
+
+def TF039_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/generate-workload') == 'false'):
+        if matches(annotations.get('tensor-fusion.ai/workload'), '[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*'):
+            return True
+    return False
+
+
+def TF041_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if matches(annotations.get('tensor-fusion.ai/workload-profile'), '[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*'):
         return True
+    return False
+
+
+def TF045_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (not (annotations.get('tensor-fusion.ai/is-local-gpu') is not None)):
+        return True
+    return False
+
+
+def TF503_configuration(s: Any, p: Any) -> bool:
+    labels = s.labels
+    if (labels.get('tensor-fusion.ai/enabled') == 'true'):
+        return True
+    return False
+
+
+def TF047_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    for token in split(annotations.get('tensor-fusion.ai/inject-container'), ','):
+        if (not (trim(token) == '')):
+            return True
+    return False
+
+
+def TF048_configuration(s: Any, p: Any) -> bool:
+    labels = s.labels
+    annotations = s.annotations
+    if (not (labels.get('tensor-fusion.ai/component') is not None)):
+        if (labels.get('tensor-fusion.ai/enabled') == 'true'):
+            v1 = annotations.get('tensor-fusion.ai/inject-container')
+            if ((not (v1 is not None)) or (v1 == '')):
+                return True
+    return False
+
+
+def TF049_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    for token in split(annotations.get('tensor-fusion.ai/inject-container'), ','):
+        if (not (trim(token) == '')):
+            return True
+    return False
+
+
+def TF504_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/inject-container')
+    v2 = split(v1, ',')
+    if lt(1, size(v2)):
+        for token in v2:
+            if (trim(token) == ''):
+                return True
+    return False
+
+
+def TF505_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (not ((not (annotations.get('tensor-fusion.ai/is-local-gpu') == 'false')) and (annotations.get('tensor-fusion.ai/isolation') in ('shared', 'partitioned')))):
+        for token in split(annotations.get('tensor-fusion.ai/inject-container'), ','):
+            v1 = trim(token)
+            if (not (v1 == '')):
+                if lt(1, size([other for other in split(annotations.get('tensor-fusion.ai/inject-container'), ',') if equal(trim(other), v1)])):
+                    return True
+    return False
+
+
+def TF506_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    for token in split(annotations.get('tensor-fusion.ai/inject-container'), ','):
+        v1 = trim(token)
+        if (not (v1 == '')):
+            if (not equal(v1, token)):
+                return True
+    return False
+
+
+def TF050_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    labels = s.labels
+    if (not (annotations.get('tensor-fusion.ai/inject-container') is not None)):
+        if (labels.get('tensor-fusion.ai/enabled') == 'true'):
+            if ((not (p['platform.tensorFusion'] is None)) or (annotations.get('tensor-fusion.ai/workload') is not None) or (annotations.get('tensor-fusion.ai/generate-workload') is not None)):
+                return True
+    return False
+
+
+def TF052_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/no-standalone-worker-mode') == 'true'):
+        if (not (annotations.get('tensor-fusion.ai/is-local-gpu') == 'true')):
+            return True
+    return False
+
+
+def TF053_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/no-standalone-worker-mode') == 'true'):
+        if (annotations.get('tensor-fusion.ai/is-local-gpu') == 'true'):
+            return True
+    return False
+
+
+def TF054_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    labels = s.labels
+    if (not (annotations.get('tensor-fusion.ai/is-local-gpu') is not None)):
+        if (labels.get('tensor-fusion.ai/enabled') == 'true'):
+            if (not (annotations.get('tensor-fusion.ai/sidecar-worker') == 'true')):
+                return True
+    return False
+
+
+def TF055_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/worker-pod-template')
+    if (type(v1) is str):
+        if (not (trim(v1) == '')):
+            return True
+    return False
+
+
+def TF508_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/worker-pod-template')
+    if (type(v1) is str):
+        if (not (v1 == '')):
+            if (s.effective('is-local-gpu') == 'true'):
+                return True
+    return False
+
+
+def TF056_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/isolation')
+    if (v1 is not None):
+        if (type(v1) is str):
+            if (not (v1 == '')):
+                if (not (v1 in ('shared', 'soft', 'hard', 'partitioned'))):
+                    return True
+    return False
+
+
+def TF509_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/isolation') == ''):
+        return True
+    return False
+
+
+def TF510_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/isolation') == 'shared'):
+        return True
+    return False
+
+
+def TF511_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/isolation') == 'partitioned'):
+        return True
+    return False
+
+
+def TF057_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/isolation')
+    if ((not (v1 is not None)) or (v1 == 'soft')):
+        return True
+    return False
+
+
+def TF058_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/partition-id') is not None):
+        if (not (annotations.get('tensor-fusion.ai/isolation') == 'partitioned')):
+            return True
+    return False
+
+
+def TF059_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/dedicated-gpu') == 'true'):
+        return True
+    return False
+
+
+def TF512_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/dedicated-gpu') == 'true'):
+        return True
+    return False
+
+
+def TF060_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/gpu-model')
+    if (type(v1) is str):
+        if (not (v1 == '')):
+            v2 = size(p['gpuModels'])
+            if ((lt(0, v2) and (not member(v1, p['gpuModels']))) or (equal(v2, 0) and (not member(v1, get(FACTS['tensor-fusion-catalogue'], 'names'))) and any(equal(lower(name), lower(v1)) for name in items(get(FACTS['tensor-fusion-catalogue'], 'names'))))):
+                return True
+    return False
+
+
+def TF513_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/gpu-model')
+    if (type(v1) is str):
+        if (not member(v1, p['gpuModels'])):
+            v2 = get(FACTS['tensor-fusion-catalogue'], 'names')
+            if (not member(v1, v2)):
+                v3 = trim(v1)
+                if ((contains(v3, ' ') and all((member(part, p['gpuModels']) or member(part, v2) or member(lower(part), get(FACTS['tensor-fusion-catalogue'], 'families'))) for part in split(v3, ' '))) or (contains(v1, ',') and all((member(trim(part), p['gpuModels']) or member(trim(part), v2) or member(lower(trim(part)), get(FACTS['tensor-fusion-catalogue'], 'families'))) for part in split(v1, ',')))):
+                    return True
+    return False
+
+
+def TF061_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = [name for name in items(('NVIDIA', 'AMD', 'Intel', 'Qualcomm', 'AWSNeuron', 'Google', 'Cerebras', 'Hygon', 'MetaX', 'MooreThreads', 'Biren', 'THead', 'PPU', 'Ascend', 'Cambricon', 'Enflame', 'KunlunXin', 'Horizon', 'Moore', 'Example', 'Unknown')) if equal(lower(name), lower(annotations.get('tensor-fusion.ai/vendor')))]
+    if lt(0, size(v1)):
+        if (not equal(annotations.get('tensor-fusion.ai/vendor'), get(v1, 0))):
+            return True
+    return False
+
+
+def TF514_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/vendor')
+    if (type(v1) is str):
+        if (not (v1 == '')):
+            for name in items(('NVIDIA', 'AMD', 'Intel', 'Qualcomm', 'AWSNeuron', 'Google', 'Cerebras', 'Hygon', 'MetaX', 'MooreThreads', 'Biren', 'THead', 'PPU', 'Ascend', 'Cambricon', 'Enflame', 'KunlunXin', 'Horizon', 'Moore', 'Example', 'Unknown')):
+                if equal(lower(name), lower(v1)):
+                    break
+            else:
+                return True
+    return False
+
+
+def TF062_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/qos')
+    if (v1 is not None):
+        if (type(v1) is str):
+            if (not (v1 == '')):
+                if (not (v1 in ('low', 'medium', 'high', 'critical'))):
+                    return True
+    return False
+
+
+def TF515_configuration(s: Any, p: Any) -> bool:
+    labels = s.labels
+    annotations = s.annotations
+    if (labels.get('tensor-fusion.ai/enabled') == 'true'):
+        if (annotations.get('tensor-fusion.ai/qos') in ('high', 'critical')):
+            return True
+    return False
+
+
+def TF516_configuration(s: Any, p: Any) -> bool:
+    template_ = s.template
+    annotations = s.annotations
+    if (type(m_ := template_.get('kind')) is str and m_ in {'Job', 'CronJob', 'Job.batch.volcano.sh', 'CronJob.batch.volcano.sh', 'PyTorchJob.kubeflow.org', 'TFJob.kubeflow.org', 'MPIJob.kubeflow.org', 'XGBoostJob.kubeflow.org', 'PaddleJob.kubeflow.org', 'JAXJob.kubeflow.org', 'TrainJob.trainer.kubeflow.org', 'JobSet.jobset.x-k8s.io', 'RayJob.ray.io'}):
+        if (annotations.get('tensor-fusion.ai/qos') == 'critical'):
+            return True
+    return False
+
+
+def TF064_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/sidecar-worker') == 'true'):
+        if (annotations.get('tensor-fusion.ai/is-local-gpu') == 'false'):
+            return True
+    return False
+
+
+def TF066_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/autoscale-target')
+    if (v1 is not None):
+        if (type(v1) is str):
+            if (not (v1 in ('compute', 'vram', 'all'))):
+                return True
+    return False
+
+
+def TF067_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    for token in split(annotations.get('tensor-fusion.ai/disable-features'), ','):
+        if (not (token in ('gpu-opt', 'gpu-limiter', 'mem-manager', 'start-worker'))):
+            return True
+    return False
+
+
+def TF518_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/is-local-gpu') == 'true'):
+        if (type(annotations.get('tensor-fusion.ai/disable-features')) is str):
+            if (not (annotations.get('tensor-fusion.ai/sidecar-worker') == 'true')):
+                v1 = annotations.get('tensor-fusion.ai/isolation')
+                if ((not (v1 is not None)) or (v1 in ('soft', 'shared', 'partitioned'))):
+                    return True
+    return False
+
+
+def TF068_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/gang-enabled') == 'true'):
+        v1 = annotations.get('tensor-fusion.ai/gang-min-members')
+        if (type(v1) is str):
+            if (not (v1 == '')):
+                if (not matches(v1, '[+]?0*([02-9]|[1-9][0-9]{1,9})')):
+                    return True
+    return False
+
+
+def TF542_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/gang-enabled') == 'true'):
+        return True
+    return False
+
+
+def TF543_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/gang-enabled') == 'true'):
+        return True
+    return False
+
+
+def TF548_configuration(s: Any, p: Any) -> bool:
+    template_ = s.template
+    annotations = s.annotations
+    if (template_.get('kind') in ('Deployment', 'StatefulSet', 'ReplicaSet')):
+        if (not (annotations.get('tensor-fusion.ai/enabled-replicas') is not None)):
+            if (annotations.get('tensor-fusion.ai/gang-enabled') == 'true'):
+                return True
+    return False
+
+
+def TF549_configuration(s: Any, p: Any) -> bool:
+    template_ = s.template
+    annotations = s.annotations
+    if (template_.get('kind') in ('Deployment', 'StatefulSet', 'ReplicaSet')):
+        if (not (annotations.get('tensor-fusion.ai/enabled-replicas') is not None)):
+            if (annotations.get('tensor-fusion.ai/gang-enabled') == 'true'):
+                return True
+    return False
+
+
+def TF544_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/gang-timeout')
+    if (v1 is not None):
+        if (annotations.get('tensor-fusion.ai/gang-enabled') == 'true'):
+            if (type(v1) is str):
+                if (not (v1 == '')):
+                    if (not matches(v1, '[+-]?(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+|[+-]?0')):
+                        return True
+    return False
+
+
+def TF545_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tensor-fusion.ai/gang-enabled')
+    if ((not (v1 is not None)) or (v1 == 'false')):
+        return True
+    return False
+
+
+def TF546_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (annotations.get('tensor-fusion.ai/gang-enabled') == 'true'):
+        v1 = annotations.get('tensor-fusion.ai/gang-min-members')
+        if (equal(integer(v1), 0) or ((v1 if (v1 is not None) else '') == '')):
+            return True
+    return False
+
+
+def TF069_configuration(s: Any, p: Any) -> bool:
+    labels = s.labels
+    if (labels.get('tensor-fusion.ai/host-port') == 'auto'):
+        return True
+    return False
+
+
+def TF077_configuration(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    if (p['namespace'] is None):
+        if (annotations.get('tensor-fusion.ai/workload-profile') is not None):
+            return True
     return False

@@ -60,7 +60,7 @@ class Hearing:
     def run(self, selected: Selected, subject: Subject) -> None:
         """Rules on one subject."""
         for alike in selected.alike:
-            speaking = self._speaking(alike, subject)
+            speaking = self._configured(alike, subject) if alike.part == "configuration" else self._speaking(alike, subject)
             if speaking:
                 self._try(speaking, subject)
         if selected.rules:
@@ -81,6 +81,34 @@ class Hearing:
             if len(alike.remembered) < _REMEMBERED:
                 alike.remembered[content] = speaking
         return speaking
+
+    def _configured(self, alike: Alike, subject: Subject) -> tuple[Entry, ...]:
+        """The rules that the effective configuration lets say something, which Pods of the same configuration have in common."""
+        remembered = subject.resolver().remembered
+        known = remembered.get(alike)
+        if known is None:
+            known = remembered[alike] = self._heard(alike, subject)
+        for rule, asked in known[1]:
+            self._open.append((rule, subject))
+            self.asked |= asked
+        return known[0]
+
+    def _heard(self, alike: Alike, subject: Subject) -> tuple[tuple[Entry, ...], tuple[tuple[BoundRule, frozenset[str]], ...]]:
+        """Those rules, and of the others those that other objects may still let speak, with the kinds of these."""
+        speaking: list[Entry] = []
+        silent: list[tuple[BoundRule, frozenset[str]]] = []
+        asked = self.scope.asked
+        for screen, entry in alike.entries:
+            try:
+                speaks = screen(subject, entry[1])
+            except Exception:  # noqa: BLE001 - found again when the rule runs
+                speaks = True
+            if speaks:
+                speaking.append(entry)
+            elif asked:
+                silent.append((entry[2], frozenset(asked)))
+            asked.clear()
+        return tuple(speaking), tuple(silent)
 
     def _try(self, entries: tuple[Entry, ...], subject: Subject) -> None:
         scope = self.scope

@@ -65,7 +65,7 @@ def shared_resolver(
     if full:
         return resolver(inputs, True)
     try:
-        content = dumps((seen, namespace, context.neighbourhood(file)), 2)
+        content = dumps((seen, namespace, context.neighbourhood(file), platforms), 2)
     except ValueError:
         return resolver(inputs)
     found = context.resolvers.get(content)

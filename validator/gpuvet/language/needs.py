@@ -22,14 +22,16 @@ def needs(on: str, checks: tuple[ir.Check, ...]) -> tuple[tuple[str, ...], ...]:
 
 _PLACEMENT = ("affinity", "nodeSelector", "tolerations")
 _SCHEDULING = ("overhead", "schedulerName")
-_PARTS = {"container": ("resources",), "pod": ("placement", "amounts")}
+_PARTS = {"container": ("resources",), "pod": ("placement", "amounts", "configuration")}
+_OWN = "tensor-fusion.ai/"
+"""Domain of the annotations and labels of which an effective configuration is made."""
 
 
 def part_of(on: str, checks: tuple[ir.Check, ...]) -> tuple[str, tuple[ir.Check, ...]]:
     """A part of the container or Pod, and what the conditions demand of it alone: where that does not hold, neither do they.
 
     `resources` of a container; `placement` of a Pod: affinity, node selector, tolerations; `amounts` of a Pod: its containers' resources,
-    overhead, scheduler. The kind of the object counts for nothing, since rules are selected by kind. Manifests repeat such parts word
+    overhead, scheduler; `configuration` of a Pod: its own TensorFusion annotations and labels, and what is effective. The kind of the object counts for nothing, since rules are selected by kind. Manifests repeat such parts word
     for word, so the engine remembers what rules made of them. Empty when no part decides anything.
     """
     best: tuple[float, str, tuple[ir.Check, ...]] = (_WORTH, "", ())
@@ -94,6 +96,13 @@ class _Looks:
                 return True
             case ir.Get(ir.Get(ir.Root("self" | "pod"), ir.Constant(value="spec")), ir.Constant(value=str() as key)):
                 return key in (_PLACEMENT if self.part == "placement" else _SCHEDULING if self.part == "amounts" else ())
+            case ir.Effective() | ir.Source() if self.part == "configuration":
+                return True
+            case ir.Get(
+                ir.Get(ir.Get(ir.Root("self" | "pod"), ir.Constant(value="metadata")), ir.Constant(value="annotations" | "labels")),
+                ir.Constant(value=str() as key),
+            ) if self.part == "configuration":
+                return key.startswith(_OWN)
             case ir.Get(ir.Root("template"), ir.Constant(value="scheduler")) if self.part == "amounts":
                 return True
             case ir.PodSum(key, _, None) if self.part == "amounts":

@@ -56,6 +56,9 @@ class Inputs(NamedTuple):
 class Resolver(Protocol):
     """The effective configuration of one Pod template, field by field: a field that no rule asks for costs nothing."""
 
+    remembered: dict[Any, Any]
+    """What others worked out from it, by a key of theirs."""
+
     def field(self, name: str) -> Resolved | None:
         """What counts; None when no source has a value. The value is UNKNOWN when it hangs on what the run does not know."""
 

@@ -50,6 +50,7 @@ class TensorFusion:
         """With `full` the fields also say which values are shadowed, which takes a look at every source."""
         self.inputs = inputs
         self.full = full
+        self.remembered: dict[Any, Any] = {}
         named = parse_version(inputs.platforms["tensorFusion"]) if "tensorFusion" in inputs.platforms else None
         self.version = named
         self.annotations = get(inputs.pod, "metadata", "annotations")
