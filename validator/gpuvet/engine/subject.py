@@ -150,7 +150,8 @@ class Subject:
     def find(self, kind: str, name: Any, namespace: Any = None) -> Any:
         """The value of another object, None when known absent, UNKNOWN when not known. Without a namespace: the subject's own."""
         scope, key = self.scope, (kind, name, namespace)
-        if key in scope.found:
+        # Lists and maps, which manifests may hold in these places, cannot be looked up.
+        if type(name) is str and (namespace is None or type(namespace) is str) and key in scope.found:
             return scope.found[key].value
         answer = Lookup(scope.context, scope.namespace, scope.file).fact(kind, name, namespace)
         if isinstance(answer, Fact):
