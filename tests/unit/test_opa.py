@@ -647,4 +647,22 @@ def test_the_installation_follows(tmp_path: Path) -> None:
     assert {entry["timeoutSeconds"] for entry in pods} == {10}
     assert [condition["name"] for condition in pods[0]["matchConditions"]] == ["is-not-being-deleted"]
     policy = next(each for each in manifests(plan) if each["kind"] == "NetworkPolicy")
+    assert config_volume(plan) == {"name": "config", "configMap": {"name": "gpuvet-config"}}
     assert {"protocol": "TCP", "port": 8443} in policy["spec"]["egress"][-1]["ports"]
+
+
+def config_volume(plan: Plan) -> Any:
+    pod = next(each for each in manifests(plan) if each["kind"] == "Deployment")["spec"]["template"]["spec"]
+    return next(volume for volume in pod["volumes"] if volume["name"] == "config")
+
+
+def test_secrets_are_mounted_beside_the_configuration(tmp_path: Path) -> None:
+    plan = Plan(config=str(tmp_path / ".gpuvet.yaml"))
+    own(tmp_path, "https://opa:8181", "  tokenFile: opa-token\n  ca: opa-ca.crt\n")
+    assert config_volume(plan)["projected"]["sources"] == [
+        {"configMap": {"name": "gpuvet-config"}},
+        {"secret": {"name": "gpuvet-opa", "items": [{"key": name, "path": name} for name in ("opa-token", "opa-ca.crt")]}},
+    ]
+    own(tmp_path, "https://opa:8181", "  tokenFile: secrets/opa-token\n")
+    with pytest.raises(UsageError, match="stands in another folder"):
+        manifests(plan)

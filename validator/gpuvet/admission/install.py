@@ -312,7 +312,7 @@ def _deployment(plan: Plan) -> dict[str, Any]:
     if plan.config is not None:
         arguments.append(f"--config={_CONFIG}/.gpuvet.yaml")
         mounts.append({"name": "config", "mountPath": _CONFIG, "readOnly": True})
-        volumes.append({"name": "config", "configMap": {"name": f"{plan.name}-config"}})
+        volumes.append({"name": "config", **_config_volume(plan)})
     if plan.watched:
         arguments.append("--cluster")
 
@@ -360,6 +360,21 @@ def _deployment(plan: Plan) -> dict[str, Any]:
         "template": {"metadata": {"labels": _labels(plan)}, "spec": pod},
     }
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": _about(plan, name), "spec": spec}
+
+
+def _config_volume(plan: Plan) -> dict[str, Any]:
+    """The ConfigMap, and beside it what `opa:` keeps secret. Raises UsageError when that stands in another folder."""
+    settings = _settings(plan)
+    opa = settings.opa
+    secret = [file for file in (opa.token_file, opa.ca, opa.cert, opa.key) if file is not None] if opa is not None else []
+    if not secret:
+        return {"configMap": {"name": f"{plan.name}-config"}}
+    for file in secret:
+        if file.parent != settings.folder:
+            raise UsageError(f"{plan.config}: {file} stands in another folder; it is mounted beside the configuration, so name it there")
+    items = [{"key": file.name, "path": file.name} for file in dict.fromkeys(secret)]
+    sources = [{"configMap": {"name": f"{plan.name}-config"}}, {"secret": {"name": f"{plan.name}-opa", "items": items}}]
+    return {"projected": {"sources": sources}}
 
 
 def _disruption_budget(plan: Plan) -> dict[str, Any]:
