@@ -19,6 +19,7 @@ from gpuvet.admission.state import RuleWatch, load_state
 from gpuvet.cli.main import main
 from gpuvet.cli.outside import outside
 from gpuvet.engine.context import EmptyContext
+from gpuvet.generate.packages import packages_of
 from gpuvet.manifests.reader import read
 from gpuvet.opa.connection import Access, Connection
 from gpuvet.opa.items import NotAnItemError, items_of, path_of
@@ -181,7 +182,7 @@ def test_a_connection_that_was_closed_meanwhile_is_made_anew(opa: FakeOpa) -> No
 
 
 def test_one_policy_a_package() -> None:
-    policies = policies_of(SMALL)
+    policies = policies_of(packages_of(SMALL))
     assert sorted(policies) == [f"{FOLDER}{name}.rego" for name in ("facts", "library", "rules")]
     assert policies["gpuvet/library.rego"] == f"{MARK}package gpuvet.lib\n\nimport data.gpuvet.tables\n\none := 1\n\ntwo := 2\n"
     assert policies["gpuvet/rules.rego"].count("import data.gpuvet.lib") == 1
@@ -189,7 +190,7 @@ def test_one_policy_a_package() -> None:
 
 def test_push_twice(opa: FakeOpa) -> None:
     opa.policies["mine"] = "package mine\n"
-    policies = policies_of(SMALL)
+    policies = policies_of(packages_of(SMALL))
     first = push(connection(opa), policies, ["QG004"])
     assert (sorted(first.written), first.removed, first.rules) == (sorted(policies), (), 1)
     opa.requests.clear()
@@ -205,7 +206,7 @@ def test_what_is_no_longer_shipped_goes_and_what_is_not_ours_stays(opa: FakeOpa)
         "gpuvet/theirs.rego": "package company\n",
         "other": f"{MARK}package other\n",
     }
-    done = push(connection(opa), policies_of(SMALL), ["QG004"])
+    done = push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
     assert done.removed == ("gpuvet/old.rego",)
     assert {"gpuvet/theirs.rego", "other"} <= opa.policies.keys()
 
@@ -214,7 +215,7 @@ def test_what_is_no_longer_shipped_goes_and_what_is_not_ours_stays(opa: FakeOpa)
 def test_somebody_elses_policy_is_in_the_way(opa: FakeOpa, name: str, text: str) -> None:
     opa.policies = {name: text}
     with pytest.raises(UsageError, match="which gpuvet did not push"):
-        push(connection(opa), policies_of(SMALL), ["QG004"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
     assert opa.policies == {name: text}
 
 
@@ -228,7 +229,7 @@ def test_policies_are_written_in_the_order_that_compiles(opa: FakeOpa) -> None:
         )
 
     opa.hook = hook
-    assert len(push(connection(opa), policies_of(SMALL), ["QG004"]).written) == 3
+    assert len(push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"]).written) == 3
 
 
 REFUSAL = json.dumps(
@@ -239,14 +240,14 @@ REFUSAL = json.dumps(
 def test_a_refused_policy_leaves_nothing_behind(opa: FakeOpa) -> None:
     opa.hook = lambda method, path, _: (400, REFUSAL.encode()) if method == "PUT" and path.endswith("rules.rego") else None
     with pytest.raises(EngineError, match=r"refuses policy gpuvet/rules.rego: f:3: var x is unsafe"):
-        push(connection(opa), policies_of(SMALL), ["QG004"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
     assert opa.policies == {}
 
 
 def test_a_refused_policy_brings_the_old_ones_back(opa: FakeOpa) -> None:
-    old = policies_of({**SMALL, "qgpu.rego": "package gpuvet\n\nrules.QG004 := 1\n"})
+    old = policies_of(packages_of({**SMALL, "qgpu.rego": "package gpuvet\n\nrules.QG004 := 1\n"}))
     push(connection(opa), old, ["QG004"])
-    new = policies_of(SMALL)
+    new = policies_of(packages_of(SMALL))
     opa.hook = lambda method, path, body: (400, REFUSAL.encode()) if method == "PUT" and body.decode() == new["gpuvet/rules.rego"] else None
     with pytest.raises(EngineError, match="refuses policy"):
         push(connection(opa), new, ["QG004"])
@@ -256,13 +257,13 @@ def test_a_refused_policy_brings_the_old_ones_back(opa: FakeOpa) -> None:
 def test_a_server_that_forgets_or_enforces_something_else(opa: FakeOpa) -> None:
     opa.hook = lambda method, *_: (200, b"{}") if method == "PUT" else None
     with pytest.raises(EngineError, match="gives back another text"):
-        push(connection(opa), policies_of(SMALL), ["QG004"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
     opa.hook = None
     with pytest.raises(EngineError, match="other rules than were pushed: QG005"):
-        push(connection(opa), policies_of(SMALL), ["QG004", "QG005"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004", "QG005"])
     opa.data["gpuvet/verdict"] = lambda _: [{"msg": "x"}]
     with pytest.raises(EngineError, match="against an empty Pod"):
-        push(connection(opa), policies_of(SMALL), ["QG004"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
 
 
 def test_the_command_pushes_a_configuration(opa: FakeOpa, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -597,11 +598,28 @@ def test_silence_is_no_excuse_for_an_update(opa: FakeOpa, tmp_path: Path) -> Non
     assert outcome.silent == ("failed", "failed")
 
 
+def test_the_configured_policy_comes_before_the_end_of_patience(opa: FakeOpa, tmp_path: Path) -> None:
+    """The API server of an old installation waits for a second only; OPA would be waited for longer."""
+    opa.hook = lambda *_: time.sleep(3)  # type: ignore[func-returns-value]
+    own(tmp_path, opa.url, "  timeout: 5\n  onFailure: deny\n")
+    start = time.monotonic()
+    answer, _ = posted(tmp_path, "timeout=1s")
+    assert time.monotonic() - start < 0.75
+    assert not answer["response"]["allowed"]
+    assert "did not answer within 0.34 seconds" in answer["response"]["status"]["message"]
+
+
 def test_silence_is_counted(opa: FakeOpa, tmp_path: Path) -> None:
     opa.hook = lambda *_: (500, b"{}")
     own(tmp_path, opa.url)
+    _, metrics = posted(tmp_path)
+    assert b'gpuvet_opa_failures_total{reason="failed"} 1.0' in metrics.text()
+
+
+def posted(folder: Path, query: str = "") -> tuple[Any, Metrics]:
+    """What the application answers to a Pod."""
     metrics = Metrics()
-    rules = RuleWatch(tmp_path / ".gpuvet.yaml", EmptyContext(), 60, lambda *_: None, outside)
+    rules = RuleWatch(folder / ".gpuvet.yaml", EmptyContext(), 60, lambda *_: None, outside)
     value = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
     body = json.dumps(
         {
@@ -615,17 +633,36 @@ def test_silence_is_counted(opa: FakeOpa, tmp_path: Path) -> None:
         "REQUEST_METHOD": "POST",
         "CONTENT_TYPE": "application/json",
         "CONTENT_LENGTH": str(len(body)),
+        "QUERY_STRING": query,
         "wsgi.input": io.BytesIO(body),
     }
-    list(Webhook(rules, metrics, lambda: True)(environ, lambda *_: None))
-    assert b'gpuvet_opa_failures_total{reason="failed"} 1.0' in metrics.text()
+    answer = b"".join(Webhook(rules, metrics, lambda: True)(environ, lambda *_: None))
+    return json.loads(answer), metrics
 
 
 def test_the_installation_follows(tmp_path: Path) -> None:
     own(tmp_path, "https://opa.example.com:8443", "  timeout: 3\n")
     plan = Plan(config=str(tmp_path / ".gpuvet.yaml"))
     pods = [entry for entry in webhook_configuration(plan)["webhooks"] if any("pods" in rule["resources"] for rule in entry["rules"])]
-    assert {entry["timeoutSeconds"] for entry in pods} == {8}
+    assert {entry["timeoutSeconds"] for entry in pods} == {10}
     assert [condition["name"] for condition in pods[0]["matchConditions"]] == ["is-not-being-deleted"]
     policy = next(each for each in manifests(plan) if each["kind"] == "NetworkPolicy")
+    assert config_volume(plan) == {"name": "config", "configMap": {"name": "gpuvet-config"}}
     assert {"protocol": "TCP", "port": 8443} in policy["spec"]["egress"][-1]["ports"]
+
+
+def config_volume(plan: Plan) -> Any:
+    pod = next(each for each in manifests(plan) if each["kind"] == "Deployment")["spec"]["template"]["spec"]
+    return next(volume for volume in pod["volumes"] if volume["name"] == "config")
+
+
+def test_secrets_are_mounted_beside_the_configuration(tmp_path: Path) -> None:
+    plan = Plan(config=str(tmp_path / ".gpuvet.yaml"))
+    own(tmp_path, "https://opa:8181", "  tokenFile: opa-token\n  ca: opa-ca.crt\n")
+    assert config_volume(plan)["projected"]["sources"] == [
+        {"configMap": {"name": "gpuvet-config"}},
+        {"secret": {"name": "gpuvet-opa", "items": [{"key": name, "path": name} for name in ("opa-token", "opa-ca.crt")]}},
+    ]
+    own(tmp_path, "https://opa:8181", "  tokenFile: secrets/opa-token\n")
+    with pytest.raises(UsageError, match="stands in another folder"):
+        manifests(plan)

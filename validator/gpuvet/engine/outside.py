@@ -13,5 +13,8 @@ class Outside(Protocol):
     denies_when_silent: bool
     """At admission: what it cannot be asked about is denied."""
 
-    def judge(self, document: Document, path: Path, file: str) -> list[Finding]:
-        """What it has to say of the object at `path` of a document. Raises EngineError when it does not answer."""
+    def judge(self, document: Document, path: Path, file: str, until: float | None = None) -> list[Finding]:
+        """What it has to say of the object at `path` of a document. `until`: when the answer comes too late, by `time.monotonic`.
+
+        Raises EngineError when it does not answer.
+        """

@@ -150,6 +150,7 @@ class Subject:
     def find(self, kind: str, name: Any, namespace: Any = None) -> Any:
         """The value of another object, None when known absent, UNKNOWN when not known. Without a namespace: the subject's own."""
         scope, key = self.scope, (kind, name, namespace)
+        # Lists and maps, which manifests may hold in these places, cannot be looked up.
         if type(name) is not str or not (namespace is None or type(namespace) is str):
             return UNKNOWN if name is UNKNOWN or namespace is UNKNOWN else None
         if key in scope.found:

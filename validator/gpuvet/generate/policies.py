@@ -48,7 +48,11 @@ def _loaded(settings: Settings, modules: set[str]) -> Iterable[LoadedRule]:
 
 def render_rego(settings: Settings) -> dict[str, str]:
     """File name in policies/rego/ -> text, the hand-written files included. Raises ConfigError."""
-    rules = exported(settings, "rego")
+    return rego_files(exported(settings, "rego"), settings)
+
+
+def rego_files(rules: list[Exported], settings: Settings) -> dict[str, str]:
+    """The same for some of the rules."""
     lower = partial(lower_field, platforms=dict(settings.platform))
     folder = data_folder("policies") / "rego"
     files = {name: (folder / name).read_text("utf-8") for name in HAND_WRITTEN if (folder / name).is_file()}

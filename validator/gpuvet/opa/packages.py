@@ -1,6 +1,7 @@
 """The users' own Rego packages, served by an OPA of theirs: what they deny or warn of becomes findings."""
 
 from collections.abc import Sequence
+from math import inf
 from threading import Lock
 from time import monotonic
 
@@ -28,11 +29,11 @@ class Packages:
         self._lock = Lock()
         self._silent: tuple[float, EngineError] | None = None
 
-    def judge(self, document: Document, path: Path, file: str) -> list[Finding]:
+    def judge(self, document: Document, path: Path, file: str, until: float | None = None) -> list[Finding]:
         """Asks each package about the object, all within the time for one question. Raises EngineError."""
         self._raise_if_silent()
         value = value_at(document.value, path)
-        until = monotonic() + self._connection.access.timeout
+        until = min(monotonic() + self._connection.access.timeout, inf if until is None else until)
         found = []
         for package in self._packages:
             for said in self._ask(package, value, until):
