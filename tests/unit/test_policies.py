@@ -112,7 +112,7 @@ def test_gatekeeper_templates(tmp_path: Path) -> None:
     said = {each["metadata"]["name"]: (each["kind"], each["spec"]["enforcementAction"], each["spec"]["parameters"]) for each in constraints}
     assert said == {
         "gpuvet-kubernetes-warnings": ("GpuvetKubernetes", "warn", {"severity": "warning"}),
-        "gpuvet-qgpu-errors": ("GpuvetQGPU", "deny", {"severity": "error"}),
+        "gpuvet-placement-errors": ("GpuvetPlacement", "deny", {"severity": "error"}),
         "gpuvet-qgpu-warnings": ("GpuvetQGPU", "warn", {"severity": "warning"}),
     }
     assert {kind for each in constraints[0]["spec"]["match"]["kinds"] for kind in each["kinds"]} >= {"Pod", "Deployment", "CronJob"}
