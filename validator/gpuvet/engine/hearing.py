@@ -14,7 +14,8 @@ from gpuvet.values.total import undecided
 
 _REMEMBERED = 2_000
 """Parts of manifests for which it is remembered what rules made of them, for each selection of rules."""
-
+_LONGEST = 4_096
+"""Bytes of such a part."""
 
 _NOBODY = EmptyContext()
 
@@ -78,7 +79,7 @@ class Hearing:
                 speaking = tuple(entry for screen, entry in alike.entries if screen(subject, entry[1]))
             except Exception:  # noqa: BLE001 - found again when the rules run, one by one
                 return tuple(entry for _, entry in alike.entries)
-            if len(alike.remembered) < _REMEMBERED:
+            if len(alike.remembered) < _REMEMBERED and len(content) <= _LONGEST:
                 alike.remembered[content] = speaking
         return speaking
 

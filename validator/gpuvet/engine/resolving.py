@@ -11,6 +11,8 @@ from gpuvet.values.total import UNKNOWN, get, items, placeholder
 _DOMAIN = "tensor-fusion.ai/"
 _REMEMBERED = 1_000
 """Configurations kept for each context."""
+_LONGEST = 8_192
+"""Bytes of what a configuration that is kept was worked out from: somebody else's manifests must not fill the memory."""
 
 
 class Lookup:
@@ -73,6 +75,8 @@ def shared_resolver(
     try:
         content = dumps((seen, namespace, context.neighbourhood(file), platforms), 2)
     except ValueError:
+        content = b""
+    if not 0 < len(content) <= _LONGEST:
         return TensorFusion(inputs)
     found = context.resolvers.get(content)
     if found is None:
