@@ -1507,6 +1507,7 @@ found contains lib.finding(s, "TF429", here, words) if {
 	gpu_indices := lib.get(annotations, ["tensor-fusion.ai/gpu-indices"])
 	lib.matches(gpu_indices, "^(?:[ +0-9]+(,[ +0-9]+)*)$")
 	gpu_indices_ := lib.parts_of(gpu_indices, ",")
+	lib.up_to(lib.size(gpu_indices_), 256)
 	[true | some t in gpu_indices_; lib.below(1, lib.size([o | some o in gpu_indices_; lib.integer(lib.trimmed(o)) == lib.integer(lib.trimmed(t))]))] != []
 	not lib.undecided(s, lib.join([[gpu_indices], lib.join([[gpu_indices], [t_because | some t in gpu_indices_; lib.below(1, lib.size([o | some o in gpu_indices_; lib.integer(lib.trimmed(o)) == lib.integer(lib.trimmed(t))])); some t_because in lib.join([[gpu_indices], [o_because | some o in gpu_indices_; some o_because in [o, t]]])]])]))
 	here := ["pod", "metadata", "annotations", "tensor-fusion.ai/gpu-indices"]

@@ -69,15 +69,37 @@ def test_large_body_is_not_read(running: WebhookServer) -> None:
 
 
 def test_slow_senders_keep_nobody_waiting(running: WebhookServer) -> None:
-    slow = [raw_connection(running.port) for _ in range(40)]
+    before = memory(running)
+    slow = [raw_connection(running.port) for _ in range(400)]
     try:
-        for connection in slow:
+        for connection in slow[:300]:
             connection.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
-        time.sleep(0.2)
+        for connection in slow[300:]:
+            connection.sendall(b"POST /validate HTT")
+        time.sleep(0.5)
         assert max(answered(running) for _ in range(20)) < 1
+        assert memory(running) < before + 128_000_000
     finally:
         for connection in slow:
             connection.close()
+    assert answered(running) < 1
+
+
+def test_huge_objects_keep_nobody_waiting(running: WebhookServer) -> None:
+    """Each takes all the time that it is given: no more than three quarters of what the API server waits."""
+    template = deployment("20", "10")["spec"]["template"]
+    tasks = [{"name": f"task-{number}", "replicas": 1, "template": template} for number in range(2000)]
+    data = body({"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "huge"}, "spec": {"tasks": tasks}})
+    request = b"POST /validate?timeout=2s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+    huge = [raw_connection(running.port) for _ in range(5)]
+    start = time.monotonic()
+    for connection in huge:
+        connection.sendall(request % (len(data), data))
+    assert max(answered(running) for _ in range(5)) < 1
+    for connection in huge:
+        assert status_of(connection.recv(65536)) in (200, 500)
+        connection.close()
+    assert time.monotonic() - start < 5
     assert answered(running) < 1
 
 

@@ -550,7 +550,7 @@ def test_a_missing_file_is_told_before_anything_is_asked(opa: FakeOpa, tmp_path:
 
 def reviewed(folder: Path, opa: FakeOpa, more: str = "", operation: str = "CREATE", old: Any = None) -> tuple[dict[str, Any], Any]:
     own(folder, opa.url, more)
-    state = load_state(folder / ".gpuvet.yaml", EmptyContext(), outside)
+    state = load_state(folder / ".gpuvet.yaml", EmptyContext(), ask=outside)
     value = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [{"name": "main", "image": "i"}]}}
     request = {"uid": "u", "operation": operation, "kind": {"kind": "Pod"}, "namespace": "ml", "object": value, "oldObject": old and value}
     outcome = review(json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode(), state)

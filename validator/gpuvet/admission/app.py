@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from time import monotonic
 from typing import Any
 
@@ -75,6 +76,7 @@ class Webhook:
             return late(body, f"the object was not judged within {time:.2g} seconds")
 
 
+@lru_cache(maxsize=64)
 def patience(query: str) -> float:
     """Seconds that the API server waits for the answer: it says `timeout=2s`."""
     found = _TIMEOUT.search(query)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from gpuvet.admission.conditions import other_condition, triggers, workload_condition
-from gpuvet.admission.review import SHARE
+from gpuvet.admission.review import SHARE, RuleState
 from gpuvet.admission.state import load_state
 from gpuvet.engine.context import EmptyContext
 from gpuvet.engine.domains import Domains
@@ -40,6 +40,8 @@ class Plan(NamedTuple):
     """A webhook outside the cluster."""
     watched: tuple[tuple[str, str], ...] = ()
     """(API group, resource) that the webhook reads from the API; empty without `--cluster`."""
+    bundle: str | None = None
+    """Wins over the configuration's."""
 
 
 class Other(NamedTuple):
@@ -131,19 +133,23 @@ def webhook_configuration(plan: Plan) -> dict[str, Any]:
 
 def unknown_kinds(config: str | None) -> list[str]:
     """Kinds that active rules are about and that no entry can be made for: gpuvet does not know how the API calls them."""
-    settings = _settings(Plan(config=config))
-    state = load_state(FilePath(config) if config else None, EmptyContext())
+    plan = Plan(config=config)
+    settings, state = _settings(plan), _state(plan)
     known = {other.kind for other in (*OTHERS, *_WHOLE)} | {kind_name(group, kind) for group, kind in settings.workloads or INDEX}
     return sorted({kind for rule in state.judge.rules.rules for kind in rule.kinds} - known)
 
 
 def _settings(plan: Plan) -> Settings:
-    return load_settings(FilePath(plan.config) if plan.config else None)
+    return load_settings(FilePath(plan.config) if plan.config else None, plan.bundle)
+
+
+def _state(plan: Plan) -> RuleState:
+    return load_state(FilePath(plan.config) if plan.config else None, EmptyContext(), plan.bundle)
 
 
 def _entries(plan: Plan, settings: Settings, policy: str) -> Iterable[tuple[str, str, list[dict[str, Any]], list[dict[str, str]]]]:
     """(name, failurePolicy, rules, match conditions) of each entry."""
-    state = load_state(FilePath(plan.config) if plan.config else None, EmptyContext())
+    state = _state(plan)
     rules, domains = state.judge.rules.rules, Domains(settings.domains)
     subjects = ("object", "metadata", "pod", "container")
     groups: dict[str | None, list[Row]] = {}

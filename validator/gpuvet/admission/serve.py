@@ -19,8 +19,10 @@ ENVIRONMENT = "GPUVET_WEBHOOK"
 """Tells the worker what the command line told its parent."""
 INTERVAL = 1.0
 """Seconds between looks at rules and certificates."""
-SENDERS = 64
-"""Threads, made when they are needed: so many slow senders do not keep anybody else waiting."""
+SENDERS = 512
+"""Threads, made when they are needed: so many slow senders do not keep anybody else waiting. Each takes some 100 KB."""
+IDLE = 5
+"""Seconds until a thread that is not needed ends: few threads wait less for one another than many."""
 
 
 class Options(NamedTuple):
@@ -92,6 +94,7 @@ def serve(options: Options, target: str) -> None:
         http=HTTPModes.auto,
         workers=1,
         blocking_threads=SENDERS,
+        blocking_threads_idle_timeout=IDLE,
         workers_kill_timeout=5,
         factory=True,
         websockets=False,

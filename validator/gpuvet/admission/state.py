@@ -29,9 +29,9 @@ def nobody(settings: Settings) -> tuple[Outside, ...]:
     return ()
 
 
-def load_state(config: FilePath | None, context: Context, ask: Ask = nobody) -> RuleState:
-    """Raises GpuvetError when the configuration, bundle or a rule file is wrong."""
-    settings = load_settings(config)
+def load_state(config: FilePath | None, context: Context, bundle: str | None = None, ask: Ask = nobody) -> RuleState:
+    """`bundle` wins over the configuration's. Raises GpuvetError when the configuration, bundle or a rule file is wrong."""
+    settings = load_settings(config, bundle)
     rules = rule_set(settings)
     seen = RuleSet([rule for rule in rules.rules if rule.info.sees == "object" and rule.info.kind != "input"], settings.usage_key)
     rows = settings.workloads
@@ -66,7 +66,7 @@ class RuleWatch:
         self._told = told
         self._ask = ask
         self._seen = self._signature()
-        self.state = load_state(config, context, ask)
+        self.state = load_state(config, context, ask=ask)
         told(True, self.state)
         self._stop = threading.Event()
 
@@ -85,7 +85,7 @@ class RuleWatch:
             return
         self._seen = signature
         try:
-            state = load_state(self._config, self._context, self._ask)
+            state = load_state(self._config, self._context, ask=self._ask)
         except (GpuvetError, OSError) as error:
             log.error("rules not reloaded, the last good set stays in force: %s", error)
             self._told(False, self.state)

@@ -2,7 +2,7 @@
 
 from gpuvet.values.rule import RuleInfo
 
-SOURCE_DIGEST = '4f5259eb'
+SOURCE_DIGEST = '41ed63b3'
 
 RULES = (
     RuleInfo(

@@ -15941,7 +15941,8 @@ PAGES = {'IN000': ('input: A file or folder that was named, or found in a folder
            '    requests: {tflops: 5.0, vram: 3Gi}\n'
            '    limits: {tflops: 15, vram: 3Gi}\n'),
  'TF429': ('let: {indices: "annotation(\'tensor-fusion.ai/gpu-indices\')", parts: "split(indices, \',\')"}\n'
-           'when: "matches(indices, \'[ +0-9]+(,[ +0-9]+)*\')"\n'
+           '# Each is compared with each: a list that no worker could have is not worth minutes.\n'
+           'when: "matches(indices, \'[ +0-9]+(,[ +0-9]+)*\') && size(parts) <= 256"\n'
            'forbidden: {that: "parts.exists(t, size(parts.filter(o, int(trim(o)) == int(trim(t)))) > 1)", at: indices}\n',
            'apiVersion: apps/v1\n'
            'kind: Deployment\n'

@@ -2178,17 +2178,18 @@ def TF429(s: Any, p: Any, out: Any) -> None:
     gpu_indices = get(annotations, 'tensor-fusion.ai/gpu-indices')
     if matches(gpu_indices, '[ +0-9]+(,[ +0-9]+)*'):
         gpu_indices_ = split(gpu_indices, ',')
-        if any(lt(1, size([o for o in gpu_indices_ if equal(integer(trim(o)), integer(trim(t)))])) for t in gpu_indices_):
-            out((
-                (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'),
-                False,
-                say('tensor-fusion.ai/gpu-indices names device ', text(get([t for t in gpu_indices_ if lt(1, size([o for o in gpu_indices_ if equal(integer(trim(o)), integer(trim(t)))]))], 0)), ' more than once'),
-                'each device once',
-                gpu_indices,
-                [],
-                None,
-                [*[gpu_indices], *[*[gpu_indices], *[because_ for t_at, t in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'), part) for part in gpu_indices_] if lt(1, size([o for o in gpu_indices_ if equal(integer(trim(o)), integer(trim(t)))])) for because_ in [*[gpu_indices], *[because_ for o_at, o in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'), part) for part in gpu_indices_] for because_ in [*[o], *[t]]]]]]],
-            ))
+        if le(size(gpu_indices_), 256):
+            if any(lt(1, size([o for o in gpu_indices_ if equal(integer(trim(o)), integer(trim(t)))])) for t in gpu_indices_):
+                out((
+                    (*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'),
+                    False,
+                    say('tensor-fusion.ai/gpu-indices names device ', text(get([t for t in gpu_indices_ if lt(1, size([o for o in gpu_indices_ if equal(integer(trim(o)), integer(trim(t)))]))], 0)), ' more than once'),
+                    'each device once',
+                    gpu_indices,
+                    [],
+                    None,
+                    [*[*[gpu_indices], *[gpu_indices]], *[*[gpu_indices], *[because_ for t_at, t in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'), part) for part in gpu_indices_] if lt(1, size([o for o in gpu_indices_ if equal(integer(trim(o)), integer(trim(t)))])) for because_ in [*[gpu_indices], *[because_ for o_at, o in [((*('pod',), 'metadata', 'annotations', 'tensor-fusion.ai/gpu-indices'), part) for part in gpu_indices_] for because_ in [*[o], *[t]]]]]]],
+                ))
 
 
 def TF430(s: Any, p: Any, out: Any) -> None:

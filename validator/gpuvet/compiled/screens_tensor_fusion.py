@@ -883,10 +883,11 @@ def TF429(s: Any, p: Any) -> bool:
     v1 = annotations.get('tensor-fusion.ai/gpu-indices')
     if matches(v1, '[ +0-9]+(,[ +0-9]+)*'):
         v2 = split(v1, ',')
-        for t in v2:
-            if lt(1, size([o for o in v2 if equal(integer(trim(o)), integer(trim(t)))])):
-                return True
-                break
+        if le(size(v2), 256):
+            for t in v2:
+                if lt(1, size([o for o in v2 if equal(integer(trim(o)), integer(trim(t)))])):
+                    return True
+                    break
     return False
 
 
@@ -1505,10 +1506,11 @@ def TF429_configuration(s: Any, p: Any) -> bool:
     v1 = annotations.get('tensor-fusion.ai/gpu-indices')
     if matches(v1, '[ +0-9]+(,[ +0-9]+)*'):
         v2 = split(v1, ',')
-        for t in v2:
-            if lt(1, size([o for o in v2 if equal(integer(trim(o)), integer(trim(t)))])):
-                return True
-                break
+        if le(size(v2), 256):
+            for t in v2:
+                if lt(1, size([o for o in v2 if equal(integer(trim(o)), integer(trim(t)))])):
+                    return True
+                    break
     return False
 
 

@@ -150,14 +150,15 @@ class Subject:
     def find(self, kind: str, name: Any, namespace: Any = None) -> Any:
         """The value of another object, None when known absent, UNKNOWN when not known. Without a namespace: the subject's own."""
         scope, key = self.scope, (kind, name, namespace)
-        # Lists and maps, which manifests may hold in these places, cannot be looked up.
-        if type(name) is str and (namespace is None or type(namespace) is str) and key in scope.found:
+        if type(name) is not str or not (namespace is None or type(namespace) is str):
+            return UNKNOWN if name is UNKNOWN or namespace is UNKNOWN else None
+        if key in scope.found:
             return scope.found[key].value
         answer = Lookup(scope.context, scope.namespace, scope.file).fact(kind, name, namespace)
         if isinstance(answer, Fact):
             scope.found[key] = answer
             return answer.value
-        if type(name) is str and not placeholder(name) and not placeholder(namespace or scope.namespace):
+        if not placeholder(name) and not placeholder(namespace or scope.namespace):
             scope.asked.add(kind)
         return answer
 
