@@ -2,6 +2,8 @@
 
 import io
 import json
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -326,7 +328,7 @@ def test_ignore_comments_and_objects_of_lists(opa: FakeOpa, tmp_path: Path, caps
     listed = "apiVersion: v1\nkind: List\nitems:\n" + "".join(
         f"  {'- ' if not n else '  '}{line}\n" for n, line in enumerate(POD.splitlines())
     )
-    opa.data["gpuvet/verdict"] = lambda _: [qgpu(at=["items", 0, *qgpu()["at"]])]
+    opa.data["gpuvet/verdict"] = lambda value: [qgpu()] if value["kind"] == "Pod" else []
     code, report = checked(opa, tmp_path, capsys, text=listed)
     assert code == 1
     assert [(finding["rule"], finding["line"], finding["path"][0]) for finding in report["findings"]] == [("QG004", 14, "spec")]
@@ -499,7 +501,7 @@ def test_a_server_that_was_not_there_is_left_alone_for_a_while(opa: FakeOpa) -> 
     packages = Packages(connection(opa), ["a", "b"], False)
     for _ in range(5):
         with pytest.raises(EngineError, match="wants a token"):
-            packages.judge(document, (), "f")
+            packages.judge(document, (), document.value, "f")
     assert len(opa.requests) == 1
 
 
@@ -666,3 +668,51 @@ def test_secrets_are_mounted_beside_the_configuration(tmp_path: Path) -> None:
     own(tmp_path, "https://opa:8181", "  tokenFile: secrets/opa-token\n")
     with pytest.raises(UsageError, match="stands in another folder"):
         manifests(plan)
+
+
+def test_items_of_a_typed_list_are_whole_objects(opa: FakeOpa, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opa.data["company/gpu"] = lambda value: {"deny": [{"msg": value["kind"], "path": "metadata.name"}]}
+    text = "apiVersion: v1\nkind: PodList\nitems:\n  - metadata:\n      name: a\n  - metadata:\n      name: b\n"
+    assert main(own(tmp_path, opa.url, text=text)) == 1
+    found = [finding for finding in json.loads(capsys.readouterr().out)["findings"] if finding["rule"] == "company.gpu"]
+    assert [(each["message"], each["line"], each["object"]["name"]) for each in found] == [("Pod", 5, "a"), ("Pod", 7, "b")]
+
+
+# Whoever else may listen there.
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"\x00\xff\x15 what?\r\n\r\n",
+        b"SSH-2.0-OpenSSH_9.7\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: y\r\n" % n for n in range(500)) + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\n\xff\xfe\xfd\xfc",
+    ],
+)
+def test_no_http_at_all(answer: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:
+                    return
+                with client:
+                    client.recv(65536)
+                    client.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        asked = Connection(Access(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=3))
+        start = time.monotonic()
+        with pytest.raises(EngineError) as caught:
+            asked.ask("gpuvet", "rules", {})
+        assert time.monotonic() - start < 3
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 400
+        listener.shutdown(socket.SHUT_RDWR)

@@ -96,13 +96,13 @@ def test_policies_are_written_anywhere(tmp_path: Path, capsys: pytest.CaptureFix
 def test_gatekeeper_templates(tmp_path: Path) -> None:
     """One a vocabulary, each with what it takes to be silent where another rule has spoken."""
     config = tmp_path / "config.yaml"
-    config.write_text("rules: {'*': 'off', PL092: 'on', QG023: 'on', K8S093: warning}\n", "utf-8")
+    config.write_text("rules: {'*': 'off', PL079: 'on', QG003: 'on', QG023: 'on', K8S026: warning}\n", "utf-8")
     files = render_gatekeeper(load_settings(config))
     assert files.keys() == {"template-qgpu.yaml", "template-placement.yaml", "template-kubernetes.yaml", "constraints.yaml"}
     template = yaml.safe_load(files["template-kubernetes.yaml"])
     source = template["spec"]["targets"][0]["code"][0]["source"]
     assert source["version"] == "v1"
-    assert 'others := {"PL092"}' in source["rego"]
+    assert 'others := {"PL079"}' in source["rego"]
     assert [text.split()[1] for text in source["libs"]] == ["lib.gpuvet.tables", "lib.gpuvet.lib", "lib.gpuvet"]
     assert "data.gpuvet" not in "".join(source["libs"])
     # Gatekeeper finds references to other libraries in imports only.
@@ -113,6 +113,7 @@ def test_gatekeeper_templates(tmp_path: Path) -> None:
     assert said == {
         "gpuvet-kubernetes-warnings": ("GpuvetKubernetes", "warn", {"severity": "warning"}),
         "gpuvet-placement-errors": ("GpuvetPlacement", "deny", {"severity": "error"}),
+        "gpuvet-qgpu-errors": ("GpuvetQGPU", "deny", {"severity": "error"}),
         "gpuvet-qgpu-warnings": ("GpuvetQGPU", "warn", {"severity": "warning"}),
     }
     assert {kind for each in constraints[0]["spec"]["match"]["kinds"] for kind in each["kinds"]} >= {"Pod", "Deployment", "CronJob"}

@@ -176,7 +176,7 @@ def _findings(value: dict[str, Any], namespace: Any, state: RuleState, until: fl
         crashes += [f"{crash.rule.info.id}: {crash.error}"[:300] for crash in verdict.crashes[:10]]
         for engine in state.outside:
             try:
-                found += engine.judge(document, verdict.path, "", until)
+                found += engine.judge(document, verdict.path, value, "", until)
             except EngineError as error:
                 silent = (*silent, error.reason)
                 found.append(_silence(engine, error, value))

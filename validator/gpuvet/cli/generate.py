@@ -91,14 +91,16 @@ def _told(stale: list[str], check: bool) -> int:
 def _policies(options: argparse.Namespace, root: Path | None) -> list[str]:
     from gpuvet.generate.compiled import write_files
     from gpuvet.generate.gatekeeper import render_gatekeeper
-    from gpuvet.generate.policies import render_rego
+    from gpuvet.generate.policies import Printed, exported, render_rego
     from gpuvet.settings.config import load_settings
 
     renderers = {"rego": (render_rego, "*.rego"), "gatekeeper": (render_gatekeeper, "*.yaml")}
     settings = load_settings(Path(options.config) if options.config else None, options.bundle)
+    rules = exported(settings, "rego")
+    printed: Printed = {}
     written = []
     for target in [options.target or "rego"] if options.out is not None else [options.target] if options.target else list(renderers):
         render, ours = renderers[target]
         folder = Path(options.out) if options.out is not None else (root or Path()) / "policies" / target
-        written += [f"{folder.name}/{name}" for name in write_files(folder, render(settings), ours, options.check)]
+        written += [f"{folder.name}/{name}" for name in write_files(folder, render(settings, rules, printed), ours, options.check)]
     return written

@@ -5,6 +5,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from gpuvet.cli.parser import RawLayout
+from gpuvet.values.errors import ConfigError
 
 CHECK = """\
 OPA judges each object alone and without its text. Rules that need more (gpuvet rules --exports lists them) are counted at the end of the
@@ -55,7 +56,7 @@ def add_server(parser: argparse.ArgumentParser, timeout: float, required: bool =
     parser.add_argument("--ca", metavar="FILE", help="the CA that signed the server's certificate, in PEM")
     parser.add_argument("--cert", metavar="FILE", help="a client certificate, in PEM")
     parser.add_argument("--key", metavar="FILE", help="its key, in PEM")
-    parser.add_argument("--timeout", type=_seconds, default=timeout, metavar="SECONDS", help=f"for each question (default: {timeout:g})")
+    parser.add_argument("--timeout", type=seconds, default=timeout, metavar="SECONDS", help=f"for each question (default: {timeout:g})")
 
 
 def connect(options: argparse.Namespace) -> Any:
@@ -97,6 +98,7 @@ def run_check(options: argparse.Namespace) -> int:
     """The exit code. Raises GpuvetError."""
     from gpuvet.cli.check import carry_out, request_of
     from gpuvet.cli.output import parse_output
+    from gpuvet.cli.outside import outside
 
     outputs = [parse_output(text) for text in options.output]
     connection = connect(options)
@@ -105,7 +107,8 @@ def run_check(options: argparse.Namespace) -> int:
 
     there, infos, unseen = rules_of(connection, request.settings)
     judge = judge_by(connection, infos, request.settings)
-    return carry_out(options, request._replace(instead=judge), outputs, Engine("opa", connection.url, len(there), unseen))
+    request = request._replace(instead=judge, outside=outside(request.settings))
+    return carry_out(options, request, outputs, Engine("opa", connection.url, len(there), unseen))
 
 
 def rules_of(connection: Any, settings: Any) -> tuple[Any, dict[str, Any], dict[str, str]]:
@@ -113,6 +116,8 @@ def rules_of(connection: Any, settings: Any) -> tuple[Any, dict[str, Any], dict[
     from gpuvet.opa.push import enforced
     from gpuvet.scan.rules import catalogue, rule_set
 
+    if settings.domains:
+        raise ConfigError(f"{settings.source}: OPA knows nothing of a renamed domain; leave `domains` out, or use `gpuvet check`")
     there = enforced(connection)
     infos = {info.id: info for info in catalogue(settings)}
     on = [rule.info for rule in rule_set(settings).rules if rule.info.kind != "input"]
@@ -135,7 +140,8 @@ def _reason(exported: Any) -> str:
     return "not on this server: push this configuration" if exported is True else str(exported)
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """A time that makes sense. Raises ValueError."""
     value = float(text)
     if not 0 < value < 3600:
         raise ValueError

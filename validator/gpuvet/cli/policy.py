@@ -32,7 +32,7 @@ def register(commands: Any) -> None:
     test = actions.add_parser(
         "test", help="judge the manifests of suites and compare with what they expect", epilog=EPILOG, formatter_class=RawLayout
     )
-    test.add_argument("suites", nargs="+", metavar="SUITE", help="a YAML file with tests")
+    test.add_argument("paths", nargs="+", metavar="SUITE", help="a YAML file with tests")
     test.add_argument("--engine", default="python", choices=ENGINES, help="who judges (default: python)")
     test.add_argument("--format", default="text", choices=["text", "json"])
     test.add_argument("--opa", default="opa", metavar="PROGRAM", help="the local OPA that is started without --url (default: opa)")
@@ -52,7 +52,7 @@ def run_test(options: argparse.Namespace) -> int:
 
     outcomes = []
     untested: list[str] = []
-    for name in options.suites:
+    for name in options.paths:
         suite = load_suite(FilePath(name))
         config = None if suite.text.config is None else suite.folder / suite.text.config
         bundle = suite.text.bundle

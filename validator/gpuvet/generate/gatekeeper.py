@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gpuvet.engine.judge import kind_name
 from gpuvet.generate.packages import packages_of
-from gpuvet.generate.policies import HEADER, Exported, exported, rego_files
+from gpuvet.generate.policies import HEADER, Exported, Printed, exported, render_rego
 from gpuvet.language.printers import rego
 from gpuvet.manifests.workloads import INDEX
 from gpuvet.settings.config import Settings
@@ -96,16 +96,17 @@ _GROUPS = {
 """API groups of kinds that rules name without one and that hold no Pods."""
 
 
-def render_gatekeeper(settings: Settings) -> dict[str, str]:
+def render_gatekeeper(settings: Settings, rules: list[Exported] | None = None, printed: Printed | None = None) -> dict[str, str]:
     """File name in policies/gatekeeper/ -> text. Raises ConfigError."""
-    rules = exported(settings, "rego")
+    rules = exported(settings, "rego") if rules is None else rules
+    printed = {} if printed is None else printed
     files = {}
     constraints: list[str] = []
     for vocabulary in dict.fromkeys(one.bound.info.vocabulary for one in rules):
         own = [one for one in rules if one.bound.info.vocabulary == vocabulary]
         ids = {one.bound.info.id for one in own}
         others = [one for one in rules if one not in own and ids.intersection(one.bound.info.supersedes)]
-        files[f"template-{vocabulary}.yaml"] = _template(vocabulary, own, others, settings)
+        files[f"template-{vocabulary}.yaml"] = _template(vocabulary, own, others, settings, printed)
         constraints += _constraints(vocabulary, own, settings)
     files["constraints.yaml"] = HEADER.format(source="rules/") + "".join(constraints)
     return files
@@ -115,10 +116,10 @@ def _kind(vocabulary: str) -> str:
     return f"Gpuvet{_TITLES.get(vocabulary, vocabulary.title().replace('-', ''))}"
 
 
-def _template(vocabulary: str, own: list[Exported], others: list[Exported], settings: Settings) -> str:
+def _template(vocabulary: str, own: list[Exported], others: list[Exported], settings: Settings, printed: Printed) -> str:
     silent = {one.bound.info.id for one in others}
     listed = "{" + ", ".join(rego.quoted(each) for each in sorted(silent)) + "}" if silent else "set()"
-    libraries = [_moved(text) for text in packages_of(rego_files([*own, *others], settings)).values()]
+    libraries = [_moved(text) for text in packages_of(render_rego(settings, [*own, *others], printed)).values()]
     kind = _kind(vocabulary)
     return HEADER.format(source="rules/") + _TEMPLATE.format(
         name=kind.lower(),

@@ -148,7 +148,13 @@ class Connection:
             error = error.__cause__
         cause = _root(error)
         if isinstance(error, requests.exceptions.SSLError) or isinstance(cause, SSLError):
-            return EngineError(f"{self.name}: TLS failed ({_short(cause)}); name the CA that signed its certificate", "tls")
+            untrusted = "CERTIFICATE_VERIFY_FAILED" in str(cause)
+            cure = (
+                "name the CA that signed its certificate"
+                if untrusted
+                else "does it speak TLS on this port, and does it want a certificate?"
+            )
+            return EngineError(f"{self.name}: TLS failed ({_short(cause)}); {cure}", "tls")
         if isinstance(error, requests.exceptions.Timeout | TimeoutError):
             return self._late(self.access.timeout)
         if isinstance(error, requests.exceptions.InvalidJSONError):
