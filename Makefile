@@ -32,7 +32,8 @@ demo: $(VENV)/installed ## set up, then check examples/, good and broken ones
 	@echo '$$ gpuvet check examples/'
 	@status=0; $(BIN)/gpuvet check examples/ || status=$$?; \
 	if [ $$status -ne 1 ]; then echo "demo: expected exit code 1, since some examples are broken on purpose, but got $$status" >&2; exit 1; fi; \
-	echo; echo "Exit code 1: some of the examples are broken on purpose, and these are the lines. Try: $(BIN)/gpuvet explain RULE"
+	echo; echo '$$ gpuvet policy test examples/policy-test/gpuvet-suite.yaml'; $(BIN)/gpuvet policy test examples/policy-test/gpuvet-suite.yaml || exit 1; \
+	echo; echo "Exit code 1 of the check: some of the examples are broken on purpose, and these are the lines. Try: $(BIN)/gpuvet explain RULE"
 
 test: $(VENV)/dev ## the tests that need nothing else
 	@$(BIN)/python -m pytest

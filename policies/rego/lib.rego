@@ -101,7 +101,10 @@ all_true(tests) := count([test | some test in tests; test == false]) == 0
 # What Python takes for true.
 default truth(_) := true
 
-truth(value) := false if value in [null, false, 0, "", [], {}]
+# Not written out where it is looked into: OPA 1.17, which Gatekeeper 3.23 is built with, cannot index a map.
+nothings := [null, false, 0, "", [], {}]
+
+truth(value) := false if value in nothings
 
 default member(_, _) := false
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from differential.opa import Running, running
+from differential.opa import Running, opa_binary, running
 from gpuvet.cli.main import main
 from gpuvet.engine.context import EmptyContext
 from gpuvet.engine.judge import Judge
 from gpuvet.engine.ruleset import RuleSet
+from gpuvet.generate.packages import packages_of
 from gpuvet.generate.policies import render_rego
 from gpuvet.opa.connection import Access, Connection
 from gpuvet.opa.push import policies_of, push
@@ -76,7 +77,7 @@ def connection(opa: Running) -> Connection:
 def pushed(opa: Running, config: Path) -> Any:
     settings = load_settings(config)
     rules = [rule.info.id for rule in rule_set(settings).rules if rule.info.exports["rego"] is True]
-    return push(connection(opa), policies_of(render_rego(settings)), rules)
+    return push(connection(opa), policies_of(packages_of(render_rego(settings))), rules)
 
 
 def test_push_again_with_fewer_rules_and_strangers_beside(empty: Running, tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_a_policy_that_does_not_compile_leaves_the_old_rules_in_force(empty: Run
     config = tmp_path / "config.yaml"
     config.write_text("rules: {'*': 'off', QG004: 'on'}\n")
     pushed(empty, config)
-    policies = policies_of(render_rego(load_settings(config)))
+    policies = policies_of(packages_of(render_rego(load_settings(config))))
     broken = {**policies, "gpuvet/rules.rego": policies["gpuvet/rules.rego"] + "\nbad if lib.no_such_function(1)\n"}
     with pytest.raises(Exception, match=r"refuses policy gpuvet/rules.rego: .*undefined function data.gpuvet.lib.no_such_function"):
         push(connection(empty), broken, ["QG004"])
@@ -226,3 +227,21 @@ def test_own_packages_in_the_webhook_and_opa_killed(tmp_path: Path, policy: str)
             assert all(text.startswith("[IN014] object: OPA at ") and "cannot be reached" in text for text in words)
             counted = webhook.request("GET", "/metrics")[1].decode()
             assert 'gpuvet_opa_failures_total{reason="unreachable"} 20.0' in counted
+
+
+def test_a_suite_on_a_local_opa(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Our rules and own ones as Rego, and own Rego beside both engines; what a program leaves behind is nothing."""
+    example = str(ROOT / "examples" / "policy-test" / "gpuvet-suite.yaml")
+    assert main(["policy", "test", "--engine", "opa", "--opa", str(opa_binary()), example]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "4 tests on opa: 4 passed"
+    (tmp_path / "company.rego").write_text(OWN)
+    (tmp_path / "pod.yaml").write_text(
+        POD.replace("  labels:", "  labels: # expect: COMPANY001").replace(":latest", ":latest # expect: company.gpu")
+    )
+    (tmp_path / "suite.yaml").write_text("rego: [company.rego]\npackages: [company.gpu]\ntests: [{name: t, files: [pod.yaml]}]\n")
+    for engine in ("python", "opa"):
+        assert main(["policy", "test", "--engine", engine, "--opa", str(opa_binary()), str(tmp_path / "suite.yaml")]) == 0
+        assert "2 findings expected" in capsys.readouterr().out
+    (tmp_path / "company.rego").write_text(OWN.replace("not input", "nope input"))
+    assert main(["policy", "test", "--opa", str(opa_binary()), str(tmp_path / "suite.yaml")]) == 3
+    assert "the local OPA does not start: " in capsys.readouterr().err

@@ -18,6 +18,7 @@ import yaml
 
 from gpuvet.cli.main import main
 from gpuvet.compiled.bundles import BUNDLES
+from gpuvet.generate.own import suite_schema
 from gpuvet.language.users import load_own_rules
 from gpuvet.scan.rules import rule_set
 from gpuvet.settings.config import load_settings
@@ -129,6 +130,8 @@ def test_files_load(block: Block, name: str, desk: Path) -> None:
         rule_set(load_settings(Path("file.yaml")))
     elif name == "company.yaml":
         rule_set(load_settings(None, "./file.yaml"))
+    elif name.endswith("-suite.yaml"):
+        jsonschema.validate(yaml.safe_load(block.text), suite_schema())
     elif name in ("", "gpu-rules.yaml"):
         assert load_own_rules([Path("file.yaml")])
     elif "$schema" in (value := yaml.safe_load(block.text)):

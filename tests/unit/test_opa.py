@@ -2,6 +2,8 @@
 
 import io
 import json
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +21,7 @@ from gpuvet.admission.state import RuleWatch, load_state
 from gpuvet.cli.main import main
 from gpuvet.cli.outside import outside
 from gpuvet.engine.context import EmptyContext
+from gpuvet.generate.packages import packages_of
 from gpuvet.manifests.reader import read
 from gpuvet.opa.connection import Access, Connection
 from gpuvet.opa.items import NotAnItemError, items_of, path_of
@@ -181,7 +184,7 @@ def test_a_connection_that_was_closed_meanwhile_is_made_anew(opa: FakeOpa) -> No
 
 
 def test_one_policy_a_package() -> None:
-    policies = policies_of(SMALL)
+    policies = policies_of(packages_of(SMALL))
     assert sorted(policies) == [f"{FOLDER}{name}.rego" for name in ("facts", "library", "rules")]
     assert policies["gpuvet/library.rego"] == f"{MARK}package gpuvet.lib\n\nimport data.gpuvet.tables\n\none := 1\n\ntwo := 2\n"
     assert policies["gpuvet/rules.rego"].count("import data.gpuvet.lib") == 1
@@ -189,7 +192,7 @@ def test_one_policy_a_package() -> None:
 
 def test_push_twice(opa: FakeOpa) -> None:
     opa.policies["mine"] = "package mine\n"
-    policies = policies_of(SMALL)
+    policies = policies_of(packages_of(SMALL))
     first = push(connection(opa), policies, ["QG004"])
     assert (sorted(first.written), first.removed, first.rules) == (sorted(policies), (), 1)
     opa.requests.clear()
@@ -205,7 +208,7 @@ def test_what_is_no_longer_shipped_goes_and_what_is_not_ours_stays(opa: FakeOpa)
         "gpuvet/theirs.rego": "package company\n",
         "other": f"{MARK}package other\n",
     }
-    done = push(connection(opa), policies_of(SMALL), ["QG004"])
+    done = push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
     assert done.removed == ("gpuvet/old.rego",)
     assert {"gpuvet/theirs.rego", "other"} <= opa.policies.keys()
 
@@ -214,7 +217,7 @@ def test_what_is_no_longer_shipped_goes_and_what_is_not_ours_stays(opa: FakeOpa)
 def test_somebody_elses_policy_is_in_the_way(opa: FakeOpa, name: str, text: str) -> None:
     opa.policies = {name: text}
     with pytest.raises(UsageError, match="which gpuvet did not push"):
-        push(connection(opa), policies_of(SMALL), ["QG004"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
     assert opa.policies == {name: text}
 
 
@@ -228,7 +231,7 @@ def test_policies_are_written_in_the_order_that_compiles(opa: FakeOpa) -> None:
         )
 
     opa.hook = hook
-    assert len(push(connection(opa), policies_of(SMALL), ["QG004"]).written) == 3
+    assert len(push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"]).written) == 3
 
 
 REFUSAL = json.dumps(
@@ -239,14 +242,14 @@ REFUSAL = json.dumps(
 def test_a_refused_policy_leaves_nothing_behind(opa: FakeOpa) -> None:
     opa.hook = lambda method, path, _: (400, REFUSAL.encode()) if method == "PUT" and path.endswith("rules.rego") else None
     with pytest.raises(EngineError, match=r"refuses policy gpuvet/rules.rego: f:3: var x is unsafe"):
-        push(connection(opa), policies_of(SMALL), ["QG004"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
     assert opa.policies == {}
 
 
 def test_a_refused_policy_brings_the_old_ones_back(opa: FakeOpa) -> None:
-    old = policies_of({**SMALL, "qgpu.rego": "package gpuvet\n\nrules.QG004 := 1\n"})
+    old = policies_of(packages_of({**SMALL, "qgpu.rego": "package gpuvet\n\nrules.QG004 := 1\n"}))
     push(connection(opa), old, ["QG004"])
-    new = policies_of(SMALL)
+    new = policies_of(packages_of(SMALL))
     opa.hook = lambda method, path, body: (400, REFUSAL.encode()) if method == "PUT" and body.decode() == new["gpuvet/rules.rego"] else None
     with pytest.raises(EngineError, match="refuses policy"):
         push(connection(opa), new, ["QG004"])
@@ -256,13 +259,13 @@ def test_a_refused_policy_brings_the_old_ones_back(opa: FakeOpa) -> None:
 def test_a_server_that_forgets_or_enforces_something_else(opa: FakeOpa) -> None:
     opa.hook = lambda method, *_: (200, b"{}") if method == "PUT" else None
     with pytest.raises(EngineError, match="gives back another text"):
-        push(connection(opa), policies_of(SMALL), ["QG004"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
     opa.hook = None
     with pytest.raises(EngineError, match="other rules than were pushed: QG005"):
-        push(connection(opa), policies_of(SMALL), ["QG004", "QG005"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004", "QG005"])
     opa.data["gpuvet/verdict"] = lambda _: [{"msg": "x"}]
     with pytest.raises(EngineError, match="against an empty Pod"):
-        push(connection(opa), policies_of(SMALL), ["QG004"])
+        push(connection(opa), policies_of(packages_of(SMALL)), ["QG004"])
 
 
 def test_the_command_pushes_a_configuration(opa: FakeOpa, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -325,7 +328,7 @@ def test_ignore_comments_and_objects_of_lists(opa: FakeOpa, tmp_path: Path, caps
     listed = "apiVersion: v1\nkind: List\nitems:\n" + "".join(
         f"  {'- ' if not n else '  '}{line}\n" for n, line in enumerate(POD.splitlines())
     )
-    opa.data["gpuvet/verdict"] = lambda _: [qgpu(at=["items", 0, *qgpu()["at"]])]
+    opa.data["gpuvet/verdict"] = lambda value: [qgpu()] if value["kind"] == "Pod" else []
     code, report = checked(opa, tmp_path, capsys, text=listed)
     assert code == 1
     assert [(finding["rule"], finding["line"], finding["path"][0]) for finding in report["findings"]] == [("QG004", 14, "spec")]
@@ -498,7 +501,7 @@ def test_a_server_that_was_not_there_is_left_alone_for_a_while(opa: FakeOpa) -> 
     packages = Packages(connection(opa), ["a", "b"], False)
     for _ in range(5):
         with pytest.raises(EngineError, match="wants a token"):
-            packages.judge(document, (), "f")
+            packages.judge(document, (), document.value, "f")
     assert len(opa.requests) == 1
 
 
@@ -549,7 +552,7 @@ def test_a_missing_file_is_told_before_anything_is_asked(opa: FakeOpa, tmp_path:
 
 def reviewed(folder: Path, opa: FakeOpa, more: str = "", operation: str = "CREATE", old: Any = None) -> tuple[dict[str, Any], Any]:
     own(folder, opa.url, more)
-    state = load_state(folder / ".gpuvet.yaml", EmptyContext(), outside)
+    state = load_state(folder / ".gpuvet.yaml", EmptyContext(), ask=outside)
     value = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [{"name": "main", "image": "i"}]}}
     request = {"uid": "u", "operation": operation, "kind": {"kind": "Pod"}, "namespace": "ml", "object": value, "oldObject": old and value}
     outcome = review(json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode(), state)
@@ -597,11 +600,28 @@ def test_silence_is_no_excuse_for_an_update(opa: FakeOpa, tmp_path: Path) -> Non
     assert outcome.silent == ("failed", "failed")
 
 
+def test_the_configured_policy_comes_before_the_end_of_patience(opa: FakeOpa, tmp_path: Path) -> None:
+    """The API server of an old installation waits for a second only; OPA would be waited for longer."""
+    opa.hook = lambda *_: time.sleep(3)  # type: ignore[func-returns-value]
+    own(tmp_path, opa.url, "  timeout: 5\n  onFailure: deny\n")
+    start = time.monotonic()
+    answer, _ = posted(tmp_path, "timeout=1s")
+    assert time.monotonic() - start < 0.75
+    assert not answer["response"]["allowed"]
+    assert "did not answer within 0.34 seconds" in answer["response"]["status"]["message"]
+
+
 def test_silence_is_counted(opa: FakeOpa, tmp_path: Path) -> None:
     opa.hook = lambda *_: (500, b"{}")
     own(tmp_path, opa.url)
+    _, metrics = posted(tmp_path)
+    assert b'gpuvet_opa_failures_total{reason="failed"} 1.0' in metrics.text()
+
+
+def posted(folder: Path, query: str = "") -> tuple[Any, Metrics]:
+    """What the application answers to a Pod."""
     metrics = Metrics()
-    rules = RuleWatch(tmp_path / ".gpuvet.yaml", EmptyContext(), 60, lambda *_: None, outside)
+    rules = RuleWatch(folder / ".gpuvet.yaml", EmptyContext(), 60, lambda *_: None, outside)
     value = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
     body = json.dumps(
         {
@@ -615,17 +635,84 @@ def test_silence_is_counted(opa: FakeOpa, tmp_path: Path) -> None:
         "REQUEST_METHOD": "POST",
         "CONTENT_TYPE": "application/json",
         "CONTENT_LENGTH": str(len(body)),
+        "QUERY_STRING": query,
         "wsgi.input": io.BytesIO(body),
     }
-    list(Webhook(rules, metrics, lambda: True)(environ, lambda *_: None))
-    assert b'gpuvet_opa_failures_total{reason="failed"} 1.0' in metrics.text()
+    answer = b"".join(Webhook(rules, metrics, lambda: True)(environ, lambda *_: None))
+    return json.loads(answer), metrics
 
 
 def test_the_installation_follows(tmp_path: Path) -> None:
     own(tmp_path, "https://opa.example.com:8443", "  timeout: 3\n")
     plan = Plan(config=str(tmp_path / ".gpuvet.yaml"))
     pods = [entry for entry in webhook_configuration(plan)["webhooks"] if any("pods" in rule["resources"] for rule in entry["rules"])]
-    assert {entry["timeoutSeconds"] for entry in pods} == {8}
+    assert {entry["timeoutSeconds"] for entry in pods} == {10}
     assert [condition["name"] for condition in pods[0]["matchConditions"]] == ["is-not-being-deleted"]
     policy = next(each for each in manifests(plan) if each["kind"] == "NetworkPolicy")
+    assert config_volume(plan) == {"name": "config", "configMap": {"name": "gpuvet-config"}}
     assert {"protocol": "TCP", "port": 8443} in policy["spec"]["egress"][-1]["ports"]
+
+
+def config_volume(plan: Plan) -> Any:
+    pod = next(each for each in manifests(plan) if each["kind"] == "Deployment")["spec"]["template"]["spec"]
+    return next(volume for volume in pod["volumes"] if volume["name"] == "config")
+
+
+def test_secrets_are_mounted_beside_the_configuration(tmp_path: Path) -> None:
+    plan = Plan(config=str(tmp_path / ".gpuvet.yaml"))
+    own(tmp_path, "https://opa:8181", "  tokenFile: opa-token\n  ca: opa-ca.crt\n")
+    assert config_volume(plan)["projected"]["sources"] == [
+        {"configMap": {"name": "gpuvet-config"}},
+        {"secret": {"name": "gpuvet-opa", "items": [{"key": name, "path": name} for name in ("opa-token", "opa-ca.crt")]}},
+    ]
+    own(tmp_path, "https://opa:8181", "  tokenFile: secrets/opa-token\n")
+    with pytest.raises(UsageError, match="stands in another folder"):
+        manifests(plan)
+
+
+def test_items_of_a_typed_list_are_whole_objects(opa: FakeOpa, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opa.data["company/gpu"] = lambda value: {"deny": [{"msg": value["kind"], "path": "metadata.name"}]}
+    text = "apiVersion: v1\nkind: PodList\nitems:\n  - metadata:\n      name: a\n  - metadata:\n      name: b\n"
+    assert main(own(tmp_path, opa.url, text=text)) == 1
+    found = [finding for finding in json.loads(capsys.readouterr().out)["findings"] if finding["rule"] == "company.gpu"]
+    assert [(each["message"], each["line"], each["object"]["name"]) for each in found] == [("Pod", 5, "a"), ("Pod", 7, "b")]
+
+
+# Whoever else may listen there.
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"\x00\xff\x15 what?\r\n\r\n",
+        b"SSH-2.0-OpenSSH_9.7\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: y\r\n" % n for n in range(500)) + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\n\xff\xfe\xfd\xfc",
+    ],
+)
+def test_no_http_at_all(answer: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:
+                    return
+                with client:
+                    client.recv(65536)
+                    client.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        asked = Connection(Access(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=3))
+        start = time.monotonic()
+        with pytest.raises(EngineError) as caught:
+            asked.ask("gpuvet", "rules", {})
+        assert time.monotonic() - start < 3
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 400
+        listener.shutdown(socket.SHUT_RDWR)

@@ -81,7 +81,8 @@ def test_a_rule_that_fails_is_named_and_the_others_run(capsys: pytest.CaptureFix
     def fails(*_: object) -> None:
         raise ZeroDivisionError("as if")
 
-    monkeypatch.setattr(screens_tensor_fusion, "TF015", fails)
+    for screen in ("TF015", "TF015_configuration"):
+        monkeypatch.setattr(screens_tensor_fusion, screen, fails)
     Path("pod.yaml").write_text(POD.replace('"10"', "10GB"), encoding="utf-8")
     assert main(["check", "--format", "json", "pod.yaml"]) == 3
     found = {finding["rule"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from gpuvet.cli.main import main
 from gpuvet.compiled.catalogue import RULES
 from gpuvet.compiled.facts import FACTS
 from gpuvet.generate.exports import ENGINES, needs_one_object, render_exports
+from gpuvet.generate.gatekeeper import render_gatekeeper
 from gpuvet.generate.policies import exported, render_rego
 from gpuvet.language.info import NOT_LOWERED
 from gpuvet.resolve.lowered import lower_field
@@ -89,6 +91,32 @@ def test_policies_are_written_anywhere(tmp_path: Path, capsys: pytest.CaptureFix
     (Path(target) / "qgpu.rego").write_text("package gpuvet\n", "utf-8")
     assert main([*arguments, "--check"]) == 1
     assert "stale: rego/qgpu.rego" in capsys.readouterr().err
+
+
+def test_gatekeeper_templates(tmp_path: Path) -> None:
+    """One a vocabulary, each with what it takes to be silent where another rule has spoken."""
+    config = tmp_path / "config.yaml"
+    config.write_text("rules: {'*': 'off', PL079: 'on', QG003: 'on', QG023: 'on', K8S026: warning}\n", "utf-8")
+    files = render_gatekeeper(load_settings(config))
+    assert files.keys() == {"template-qgpu.yaml", "template-placement.yaml", "template-kubernetes.yaml", "constraints.yaml"}
+    template = yaml.safe_load(files["template-kubernetes.yaml"])
+    source = template["spec"]["targets"][0]["code"][0]["source"]
+    assert source["version"] == "v1"
+    assert 'others := {"PL079"}' in source["rego"]
+    assert [text.split()[1] for text in source["libs"]] == ["lib.gpuvet.tables", "lib.gpuvet.lib", "lib.gpuvet"]
+    assert "data.gpuvet" not in "".join(source["libs"])
+    # Gatekeeper finds references to other libraries in imports only.
+    assert all("data.lib" not in line or line.startswith("import ") for text in source["libs"] for line in text.splitlines())
+    assert "others := set()" in files["template-qgpu.yaml"]
+    constraints = [each for each in yaml.safe_load_all(files["constraints.yaml"]) if each]
+    said = {each["metadata"]["name"]: (each["kind"], each["spec"]["enforcementAction"], each["spec"]["parameters"]) for each in constraints}
+    assert said == {
+        "gpuvet-kubernetes-warnings": ("GpuvetKubernetes", "warn", {"severity": "warning"}),
+        "gpuvet-placement-errors": ("GpuvetPlacement", "deny", {"severity": "error"}),
+        "gpuvet-qgpu-errors": ("GpuvetQGPU", "deny", {"severity": "error"}),
+        "gpuvet-qgpu-warnings": ("GpuvetQGPU", "warn", {"severity": "warning"}),
+    }
+    assert {kind for each in constraints[0]["spec"]["match"]["kinds"] for kind in each["kinds"]} >= {"Pod", "Deployment", "CronJob"}
 
 
 @pytest.mark.parametrize("arguments", [["policies", "--bundle", "strict"], ["compiled", "--out", "x"], ["--config", "x"]])

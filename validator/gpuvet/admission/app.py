@@ -10,7 +10,7 @@ from typing import Any
 
 from gpuvet.admission.deadline import Deadline, LateError
 from gpuvet.admission.metrics import Metrics
-from gpuvet.admission.review import MAX_BODY, Outcome, late, review
+from gpuvet.admission.review import MAX_BODY, SHARE, Outcome, late, review
 from gpuvet.admission.state import RuleWatch
 
 log = logging.getLogger("gpuvet.webhook")
@@ -21,8 +21,6 @@ _STATUS |= {415: "415 Unsupported Media Type", 500: "500 Internal Server Error",
 TOO_LARGE = f"the body is larger than {MAX_BODY} bytes"
 PATIENCE = 2.0
 """Seconds that whoever asks is taken to wait when he does not say: the timeout of the configuration that we print."""
-SHARE = 0.75
-"""Of that time, what judging may take. The rest is for the way here and back."""
 _TIMEOUT = re.compile(r"(?:^|&)timeout=(?:([0-9]{1,2})m)?([0-9]{1,3}(?:[.][0-9]+)?)s(?:&|$)", re.ASCII)
 
 
@@ -73,7 +71,7 @@ class Webhook:
         time = SHARE * patience(environ.get("QUERY_STRING", ""))
         state = self._rules.state
         try:
-            return self._deadline.run(start + time, lambda: review(body, state))
+            return self._deadline.run(start + time, lambda: review(body, state, (start + 0.45 * time, start + 0.9 * time)))
         except LateError:
             return late(body, f"the object was not judged within {time:.2g} seconds")
 

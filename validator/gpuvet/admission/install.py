@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from gpuvet.admission.conditions import other_condition, triggers, workload_condition
-from gpuvet.admission.review import RuleState
+from gpuvet.admission.review import SHARE, RuleState
 from gpuvet.admission.state import load_state
 from gpuvet.engine.context import EmptyContext
 from gpuvet.engine.domains import Domains
@@ -188,7 +188,7 @@ def _entries(plan: Plan, settings: Settings, policy: str) -> Iterable[tuple[str,
 
 def _seconds(settings: Settings) -> int:
     """How long the API server waits: OPA is asked about the new object and, for an update, about the old one."""
-    return 2 if settings.opa is None else min(30, 2 + ceil(2 * settings.opa.timeout))
+    return 2 if settings.opa is None else min(30, ceil((1.5 + 2 * settings.opa.timeout) / SHARE))
 
 
 def _rules(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -318,7 +318,7 @@ def _deployment(plan: Plan) -> dict[str, Any]:
     if plan.config is not None:
         arguments.append(f"--config={_CONFIG}/.gpuvet.yaml")
         mounts.append({"name": "config", "mountPath": _CONFIG, "readOnly": True})
-        volumes.append({"name": "config", "configMap": {"name": f"{plan.name}-config"}})
+        volumes.append({"name": "config", **_config_volume(plan)})
     if plan.watched:
         arguments.append("--cluster")
 
@@ -366,6 +366,21 @@ def _deployment(plan: Plan) -> dict[str, Any]:
         "template": {"metadata": {"labels": _labels(plan)}, "spec": pod},
     }
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": _about(plan, name), "spec": spec}
+
+
+def _config_volume(plan: Plan) -> dict[str, Any]:
+    """The ConfigMap, and beside it what `opa:` keeps secret. Raises UsageError when that stands in another folder."""
+    settings = _settings(plan)
+    opa = settings.opa
+    secret = [file for file in (opa.token_file, opa.ca, opa.cert, opa.key) if file is not None] if opa is not None else []
+    if not secret:
+        return {"configMap": {"name": f"{plan.name}-config"}}
+    for file in secret:
+        if file.parent != settings.folder:
+            raise UsageError(f"{plan.config}: {file} stands in another folder; it is mounted beside the configuration, so name it there")
+    items = [{"key": file.name, "path": file.name} for file in dict.fromkeys(secret)]
+    sources = [{"configMap": {"name": f"{plan.name}-config"}}, {"secret": {"name": f"{plan.name}-opa", "items": items}}]
+    return {"projected": {"sources": sources}}
 
 
 def _disruption_budget(plan: Plan) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from math import inf
 from typing import Any, NamedTuple
 
 import orjson
@@ -24,6 +25,12 @@ _GENERAL_KINDS = frozenset(("Node", "ConfigMap", "ClusterRole", "Role"))
 SILENT = "IN014"
 """The rule of engines that do not answer."""
 _CONTROLLERS = "system:serviceaccount:kube-system:"
+
+
+SHARE = 0.75
+"""Of the time that the API server waits, what judging may take. The rest is for the way here and back."""
+Until = tuple[float, float]
+"""Moments of the monotonic clock: for the new object, and for the old one of an update."""
 
 
 class RuleState(NamedTuple):
@@ -56,8 +63,8 @@ class Outcome(NamedTuple):
     """Why engines outside gave no answer, one word each."""
 
 
-def review(body: bytes, state: RuleState) -> Outcome:
-    """Answers one request."""
+def review(body: bytes, state: RuleState, until: Until = (inf, inf)) -> Outcome:
+    """Answers one request. `until`: when engines outside are no longer waited for."""
     try:
         request = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -76,7 +83,7 @@ def review(body: bytes, state: RuleState) -> Outcome:
     if type(value) is not dict or _passes(asked, value):
         return _answer(uid, "passed", kind=kind)
     try:
-        return _judge(uid, asked, value, kind, state)
+        return _judge(uid, asked, value, kind, state, until)
     except RecursionError:
         return unjudged(asked, "the object is nested too deep to be judged")
 
@@ -104,14 +111,14 @@ def _passes(asked: Mapping[str, Any], value: dict[str, Any]) -> bool:
     return type(metadata) is dict and metadata.get("deletionTimestamp") is not None
 
 
-def _judge(uid: str, asked: Mapping[str, Any], value: dict[str, Any], kind: str, state: RuleState) -> Outcome:
+def _judge(uid: str, asked: Mapping[str, Any], value: dict[str, Any], kind: str, state: RuleState, until: Until) -> Outcome:
     namespace = asked.get("namespace")
-    findings, crashes, silent = _findings(value, namespace, state)
+    findings, crashes, silent = _findings(value, namespace, state, until[0])
     errors = [finding for finding in findings if finding.severity == "error"]
     softer = [finding for finding in findings if finding.severity != "error"]
     reason = ""
     if errors and asked.get("operation") == "UPDATE" and type(asked.get("oldObject")) is dict:
-        earlier, _, silent_before = _findings(asked["oldObject"], namespace, state)
+        earlier, _, silent_before = _findings(asked["oldObject"], namespace, state, until[1])
         before = {finding.fingerprint for finding in earlier if finding.rule != SILENT}
         silent = (*silent, *silent_before)
         old = [finding for finding in errors if finding.fingerprint in before]
@@ -154,7 +161,7 @@ def _record(asked: Mapping[str, Any], kind: str, verdict: str, because: str) -> 
     }
 
 
-def _findings(value: dict[str, Any], namespace: Any, state: RuleState) -> tuple[list[Finding], list[str], tuple[str, ...]]:
+def _findings(value: dict[str, Any], namespace: Any, state: RuleState, until: float) -> tuple[list[Finding], list[str], tuple[str, ...]]:
     """Findings, worst first, `RULE: error` for each rule that failed, and why engines outside were silent."""
     if type(namespace) is str and namespace:
         metadata = value.get("metadata")
@@ -169,7 +176,7 @@ def _findings(value: dict[str, Any], namespace: Any, state: RuleState) -> tuple[
         crashes += [f"{crash.rule.info.id}: {crash.error}"[:300] for crash in verdict.crashes[:10]]
         for engine in state.outside:
             try:
-                found += engine.judge(document, verdict.path, "")
+                found += engine.judge(document, verdict.path, value, "", until)
             except EngineError as error:
                 silent = (*silent, error.reason)
                 found.append(_silence(engine, error, value))

@@ -69,7 +69,7 @@ class RuleWatch:
         self._told = told
         self._ask = ask
         self._seen = self._signature()
-        self.state = load_state(config, context, ask)
+        self.state = load_state(config, context, ask=ask)
         told(True, self.state)
         self._stop = threading.Event()
 
@@ -88,7 +88,7 @@ class RuleWatch:
             return
         self._seen = signature
         try:
-            state = load_state(self._config, self._context, self._ask)
+            state = load_state(self._config, self._context, ask=self._ask)
         except (GpuvetError, OSError) as error:
             log.error("rules not reloaded, the last good set stays in force: %s", error)
             self._told(False, self.state)

@@ -19,7 +19,8 @@ def register(commands: Any) -> None:
     what = ["compiled", "schemas", "docs", "policies", "deploy"]
     parser.add_argument("what", nargs="*", choices=[*what, []], help=f"{', '.join(what)} (default: all)")
     parser.add_argument("--out", metavar="DIR", help="where to write schemas or policies (default: their folder in the checkout)")
-    parser.add_argument("--target", default="rego", choices=["rego"], help="policies: for which engine (default: rego)")
+    targets = ["rego", "gatekeeper"]
+    parser.add_argument("--target", choices=targets, help="policies: for which engine (default: all; with --out rego)")
     parser.add_argument("--bundle", metavar="NAME", help="policies: the bundle to enforce (default: default)")
     parser.add_argument("--config", metavar="FILE", help="policies: the configuration to enforce (default: none)")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when something is stale")
@@ -89,13 +90,17 @@ def _told(stale: list[str], check: bool) -> int:
 
 def _policies(options: argparse.Namespace, root: Path | None) -> list[str]:
     from gpuvet.generate.compiled import write_files
-    from gpuvet.generate.policies import render_rego
+    from gpuvet.generate.gatekeeper import render_gatekeeper
+    from gpuvet.generate.policies import Printed, exported, render_rego
     from gpuvet.settings.config import load_settings
 
+    renderers = {"rego": (render_rego, "*.rego"), "gatekeeper": (render_gatekeeper, "*.yaml")}
     settings = load_settings(Path(options.config) if options.config else None, options.bundle)
-    if options.out is not None:
-        folder = Path(options.out)
-    else:
-        assert root is not None
-        folder = root / "policies" / options.target
-    return [f"{folder.name}/{name}" for name in write_files(folder, render_rego(settings), "*.rego", options.check)]
+    rules = exported(settings, "rego")
+    printed: Printed = {}
+    written = []
+    for target in [options.target or "rego"] if options.out is not None else [options.target] if options.target else list(renderers):
+        render, ours = renderers[target]
+        folder = Path(options.out) if options.out is not None else (root or Path()) / "policies" / target
+        written += [f"{folder.name}/{name}" for name in write_files(folder, render(settings, rules, printed), ours, options.check)]
+    return written

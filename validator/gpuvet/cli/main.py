@@ -8,7 +8,7 @@ from gpuvet import __version__
 from gpuvet.cli.parser import Parser
 from gpuvet.values.errors import EngineError, GpuvetError
 
-COMMANDS = ("check", "effective", "rules", "explain", "generate", "webhook", "opa")
+COMMANDS = ("check", "effective", "rules", "explain", "generate", "webhook", "opa", "policy")
 """Subcommands in the order of the help, each a module of `gpuvet.cli`."""
 
 

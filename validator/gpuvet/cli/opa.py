@@ -5,6 +5,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from gpuvet.cli.parser import RawLayout
+from gpuvet.values.errors import ConfigError
 
 CHECK = """\
 OPA judges each object alone and without its text. Rules that need more (gpuvet rules --exports lists them) are counted at the end of the
@@ -55,7 +56,7 @@ def add_server(parser: argparse.ArgumentParser, timeout: float, required: bool =
     parser.add_argument("--ca", metavar="FILE", help="the CA that signed the server's certificate, in PEM")
     parser.add_argument("--cert", metavar="FILE", help="a client certificate, in PEM")
     parser.add_argument("--key", metavar="FILE", help="its key, in PEM")
-    parser.add_argument("--timeout", type=_seconds, default=timeout, metavar="SECONDS", help=f"for each question (default: {timeout:g})")
+    parser.add_argument("--timeout", type=seconds, default=timeout, metavar="SECONDS", help=f"for each question (default: {timeout:g})")
 
 
 def connect(options: argparse.Namespace) -> Any:
@@ -76,6 +77,7 @@ def connect(options: argparse.Namespace) -> Any:
 def run_push(options: argparse.Namespace) -> int:
     """The exit code. Raises GpuvetError."""
     connection = connect(options)
+    from gpuvet.generate.packages import packages_of
     from gpuvet.generate.policies import render_rego
     from gpuvet.opa.push import policies_of, push
     from gpuvet.scan.rules import rule_set
@@ -83,7 +85,7 @@ def run_push(options: argparse.Namespace) -> int:
 
     settings = load_settings(FilePath(options.config) if options.config else None, options.bundle)
     rules = [rule.info.id for rule in rule_set(settings).rules if rule.info.exports["rego"] is True]
-    done = push(connection, policies_of(render_rego(settings)), rules)
+    done = push(connection, policies_of(packages_of(render_rego(settings))), rules)
     for word, names in (("wrote", done.written), ("removed", done.removed)):
         for name in names:
             print(f"{word} {name}")
@@ -96,35 +98,50 @@ def run_check(options: argparse.Namespace) -> int:
     """The exit code. Raises GpuvetError."""
     from gpuvet.cli.check import carry_out, request_of
     from gpuvet.cli.output import parse_output
+    from gpuvet.cli.outside import outside
 
     outputs = [parse_output(text) for text in options.output]
     connection = connect(options)
     request = request_of(options)
-    from gpuvet.engine.judge import Judge
-    from gpuvet.engine.ruleset import RuleSet
-    from gpuvet.opa.judge import OpaJudge
-    from gpuvet.opa.push import enforced
     from gpuvet.scan.result import Engine
+
+    there, infos, unseen = rules_of(connection, request.settings)
+    judge = judge_by(connection, infos, request.settings)
+    request = request._replace(instead=judge, outside=outside(request.settings))
+    return carry_out(options, request, outputs, Engine("opa", connection.url, len(there), unseen))
+
+
+def rules_of(connection: Any, settings: Any) -> tuple[Any, dict[str, Any], dict[str, str]]:
+    """The rules that a server enforces, all that are known here, and why it does not judge the rest of those that are on here."""
+    from gpuvet.opa.push import enforced
     from gpuvet.scan.rules import catalogue, rule_set
 
-    settings = request.settings
+    if settings.domains:
+        raise ConfigError(f"{settings.source}: OPA knows nothing of a renamed domain; leave `domains` out, or use `gpuvet check`")
     there = enforced(connection)
     infos = {info.id: info for info in catalogue(settings)}
     on = [rule.info for rule in rule_set(settings).rules if rule.info.kind != "input"]
-    unseen = {info.id: _reason(info.exports["rego"]) for info in on if info.id not in there}
+    return there, infos, {info.id: _reason(info.exports["rego"]) for info in on if info.id not in there}
 
-    def instead(rules: RuleSet) -> Judge:
+
+def judge_by(connection: Any, infos: dict[str, Any], settings: Any) -> Any:
+    """What makes the judge that asks a server, for `Scan.instead`."""
+    from gpuvet.engine.ruleset import RuleSet
+    from gpuvet.opa.judge import OpaJudge
+
+    def instead(rules: RuleSet) -> OpaJudge:
         alone = [rule for rule in rules.rules if rule.info.exports["rego"] is True]
         return OpaJudge(connection, RuleSet(alone, settings.usage_key), infos, settings.workloads, settings.platform)
 
-    return carry_out(options, request._replace(instead=instead), outputs, Engine("opa", connection.url, len(there), unseen))
+    return instead
 
 
 def _reason(exported: Any) -> str:
     return "not on this server: push this configuration" if exported is True else str(exported)
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """A time that makes sense. Raises ValueError."""
     value = float(text)
     if not 0 < value < 3600:
         raise ValueError

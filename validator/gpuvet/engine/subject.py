@@ -150,14 +150,18 @@ class Subject:
     def find(self, kind: str, name: Any, namespace: Any = None) -> Any:
         """The value of another object, None when known absent, UNKNOWN when not known. Without a namespace: the subject's own."""
         scope, key = self.scope, (kind, name, namespace)
-        # A name may be anything that YAML can say, a list too.
-        if type(name) is str and (namespace is None or type(namespace) is str) and key in scope.found:
+        # Lists and maps, which manifests may hold in these places, cannot be looked up.
+        if type(name) is not str:
+            return name if name is UNKNOWN else None
+        if namespace is not None and type(namespace) is not str:
+            return UNKNOWN
+        if key in scope.found:
             return scope.found[key].value
         answer = Lookup(scope.context, scope.namespace, scope.file).fact(kind, name, namespace)
         if isinstance(answer, Fact):
             scope.found[key] = answer
             return answer.value
-        if type(name) is str and not placeholder(name) and not placeholder(namespace or scope.namespace):
+        if not placeholder(name) and not placeholder(namespace or scope.namespace):
             scope.asked.add(kind)
         return answer
 

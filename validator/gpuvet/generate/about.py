@@ -14,7 +14,7 @@ Generated from the models in `validator/gpuvet/models/` by `gpuvet generate sche
 | `jsonschema/GROUP/KIND_VERSION.json` | the same kinds as JSON Schema 2020-12 | kubeconform, check-jsonschema, any validator |
 | `jsonschema/vocabularies/` | annotation, label and resource maps of each vocabulary | validators of `metadata` and `resources` |
 | `jsonschema/configmaps/`, `texts/`, `values/` | `metax-device-config`; the YAML and JSON inside texts; Helm values | the same |
-| `jsonschema/gpuvet/` | `.gpuvet.yaml`, rule files, bundles, the JSON report | those who write or read them |
+| `jsonschema/gpuvet/` | `.gpuvet.yaml`, rule files, bundles, suites of tests, the JSON report | those who write or read them |
 | `editor/` | draft 7, with texts for hovering | [VS Code, Neovim, JetBrains](../docs/editors.md) |
 | `catalog.json` | a catalog in the form of JSON Schema Store | editors |
 

@@ -5,6 +5,7 @@ from typing import Any, get_args
 from gpuvet.generate.jsonschema import DIALECT
 from gpuvet.language.kinds import KINDS, Kind
 from gpuvet.language.rule import RuleText
+from gpuvet.language.suite import SuiteText
 from gpuvet.settings.schema import FIELDS, OPA_FIELDS, Field
 from gpuvet.values.finding import SEVERITIES, Consequence
 
@@ -168,6 +169,13 @@ def rules_schema() -> Schema:
         ("rules",),
     )
     return {"$schema": DIALECT, "title": "Rule file", **file}
+
+
+def suite_schema() -> Schema:
+    """The schema of a suite of tests for rules."""
+    whole = SuiteText.model_json_schema(mode="validation")
+    schema: Schema = flattened(whole, whole.get("$defs", {}))
+    return {"$schema": DIALECT, "title": "Suite of tests for rules", **schema}
 
 
 def _constraint(kind: type[Kind]) -> Schema:

@@ -46,27 +46,38 @@ def _loaded(settings: Settings, modules: set[str]) -> Iterable[LoadedRule]:
         yield from load_rules(settings.folder / name, name)
 
 
-def render_rego(settings: Settings) -> dict[str, str]:
-    """File name in policies/rego/ -> text, the hand-written files included. Raises ConfigError."""
-    rules = exported(settings, "rego")
+Printed = dict[str, rego.Printed]
+"""Rule id -> what was printed for it already; printing is what takes the time."""
+
+
+def render_rego(settings: Settings, rules: list[Exported] | None = None, printed: Printed | None = None) -> dict[str, str]:
+    """File name in policies/rego/ -> text, the hand-written files included. `rules`: some of those that are exported.
+
+    Raises ConfigError.
+    """
+    rules = exported(settings, "rego") if rules is None else rules
+    printed = {} if printed is None else printed
     lower = partial(lower_field, platforms=dict(settings.platform))
     folder = data_folder("policies") / "rego"
     files = {name: (folder / name).read_text("utf-8") for name in HAND_WRITTEN if (folder / name).is_file()}
     shared: set[str] = set()
     for vocabulary in dict.fromkeys(one.bound.info.vocabulary for one in rules):
         own = [one for one in rules if one.bound.info.vocabulary == vocabulary]
-        files[f"{vocabulary.replace('-', '_')}.rego"] = _module(vocabulary, own, settings, lower, shared)
+        files[f"{vocabulary.replace('-', '_')}.rego"] = _module(vocabulary, own, settings, lower, shared, printed)
     files["tables.rego"] = _tables(rules, settings)
     return files
 
 
-def _module(vocabulary: str, rules: list[Exported], settings: Settings, lower: rego.Lower, shared: set[str]) -> str:
+def _module(vocabulary: str, rules: list[Exported], settings: Settings, lower: rego.Lower, shared: set[str], done: Printed) -> str:
     texts: list[str] = []
     functions: dict[str, str] = {}
     for bound, rule in rules:
         info = bound.info
         trigger = sorted({_token(sort, token) for sort, token in triggers_of(info, settings.usage_key)})
-        printed = rego.print_rule(info.id, info.name, rule.checks, info.on, trigger, info.kinds, bound.parameters, lower)
+        printed = done.get(info.id)
+        if printed is None:
+            printed = rego.print_rule(info.id, info.name, rule.checks, info.on, trigger, info.kinds, bound.parameters, lower)
+            done[info.id] = printed
         meta = {"severity": bound.severity, "supersedes": list(info.supersedes)}
         texts.append(f"rules[{rego.quoted(info.id)}] := {rego.quoted(meta)}\n\n{printed.text}")
         functions.update(printed.functions)

@@ -13,7 +13,7 @@ from gpuvet.generate.differences import render_differences
 from gpuvet.generate.editor import editor_schemas
 from gpuvet.generate.jsonschema import map_schema, object_schema
 from gpuvet.generate.keys import declared_keys
-from gpuvet.generate.own import bundle_schema, config_schema, report_schema, rules_schema
+from gpuvet.generate.own import bundle_schema, config_schema, report_schema, rules_schema, suite_schema
 from gpuvet.models.base import KeyDeclaration
 from gpuvet.models.catalogue import RESOURCES, SHAPES
 
@@ -45,7 +45,14 @@ def render_schemas() -> dict[str, str]:
         for kind, (places, values) in MAPS.items():
             if chosen := [key for key in keys if any(place.endswith(places) for place in (*key.where, *key.copied_to))]:
                 files[f"jsonschema/vocabularies/{vocabulary}-{kind}.json"] = _json(map_schema(f"{vocabulary} {kind}", chosen, values))
-    for name, schema in (("config", config_schema()), ("rules", rules_schema()), ("bundle", bundle_schema()), ("report", report_schema())):
+    own = {
+        "config": config_schema(),
+        "rules": rules_schema(),
+        "bundle": bundle_schema(),
+        "report": report_schema(),
+        "suite": suite_schema(),
+    }
+    for name, schema in own.items():
         files[f"jsonschema/gpuvet/{name}.json"] = _json(schema)
     for name, schema in editor_schemas().items():
         files[f"editor/{name}.json"] = _json(schema)
@@ -65,6 +72,12 @@ def _catalog() -> dict[str, Any]:
         ),
         ("gpuvet: configuration", "Configuration of gpuvet", [".gpuvet.yaml"], "editor/gpuvet-config.json"),
         ("gpuvet: rules", "Rules of your own", ["gpuvet-rules.yaml", "*.gpuvet-rules.yaml"], "jsonschema/gpuvet/rules.json"),
+        (
+            "gpuvet: tests of rules",
+            "Suites for gpuvet policy test",
+            ["gpuvet-suite.yaml", "*.gpuvet-suite.yaml"],
+            "jsonschema/gpuvet/suite.json",
+        ),
         ("gpuvet: report", "What gpuvet check --format json writes", ["gpuvet-report.json"], "jsonschema/gpuvet/report.json"),
     )
     return {

@@ -30,9 +30,10 @@ _OWN = "tensor-fusion.ai/"
 def part_of(on: str, checks: tuple[ir.Check, ...]) -> tuple[str, tuple[ir.Check, ...]]:
     """A part of the container or Pod, and what the conditions demand of it alone: where that does not hold, neither do they.
 
-    `resources` of a container; `placement` of a Pod: affinity, node selector, tolerations; `amounts` of a Pod: its containers' resources,
-    overhead, scheduler; `configuration` of a Pod: its own TensorFusion annotations and labels, and what is effective. The kind of the object counts for nothing, since rules are selected by kind. Manifests repeat such parts word
-    for word, so the engine remembers what rules made of them. Empty when no part decides anything.
+    `resources` of a container. Of a Pod: `placement` (affinity, node selector, tolerations), `amounts` (its containers' resources,
+    overhead, scheduler), `configuration` (its own TensorFusion annotations and labels, and what is effective). The kind of the object
+    counts for nothing, since rules are selected by kind. Manifests repeat such parts word for word, so the engine remembers what rules
+    made of them. Empty when no part decides anything.
     """
     best: tuple[float, str, tuple[ir.Check, ...]] = (_WORTH, "", ())
     for part in _PARTS.get(on, ()):

@@ -119,7 +119,8 @@ class Connection:
 
     def _within(self, call: Callable[[], T], until: float | None = None) -> T:
         """Asks in a thread: a server that sends a byte a second would keep a socket's own timeout quiet for ever."""
-        end = monotonic() + self.access.timeout if until is None else until
+        begun = monotonic()
+        end = begun + self.access.timeout if until is None else until
         box: SimpleQueue[tuple[T | None, Exception | None]] = SimpleQueue()
 
         def run() -> None:
@@ -132,24 +133,30 @@ class Connection:
         try:
             answer, error = box.get(timeout=max(0.001, end - monotonic()))
         except Empty:
-            raise self._late() from None
+            raise self._late(end - begun) from None
         if error is None:
             return answer  # type: ignore[return-value]
         if isinstance(error, EngineError | RegoParseError | DeletePolicyError | PolicyNotFoundError):
             raise error
         raise self._explained(error) from None
 
-    def _late(self) -> EngineError:
-        return EngineError(f"{self.name} did not answer within {self.access.timeout:g} seconds", "timeout")
+    def _late(self, seconds: float) -> EngineError:
+        return EngineError(f"{self.name} did not answer within {max(seconds, 0):.2g} seconds", "timeout")
 
     def _explained(self, error: Exception) -> EngineError:
         if isinstance(error, ConnectionsError) and isinstance(error.__cause__, Exception):
             error = error.__cause__
         cause = _root(error)
         if isinstance(error, requests.exceptions.SSLError) or isinstance(cause, SSLError):
-            return EngineError(f"{self.name}: TLS failed ({_short(cause)}); name the CA that signed its certificate", "tls")
+            untrusted = "CERTIFICATE_VERIFY_FAILED" in str(cause)
+            cure = (
+                "name the CA that signed its certificate"
+                if untrusted
+                else "does it speak TLS on this port, and does it want a certificate?"
+            )
+            return EngineError(f"{self.name}: TLS failed ({_short(cause)}); {cure}", "tls")
         if isinstance(error, requests.exceptions.Timeout | TimeoutError):
-            return self._late()
+            return self._late(self.access.timeout)
         if isinstance(error, requests.exceptions.InvalidJSONError):
             return EngineError("the object has no JSON form, so it cannot be sent", "input")
         if isinstance(error, requests.exceptions.ConnectionError | ConnectionError):

@@ -7,8 +7,9 @@ from gpuvet.engine.context import Context, EmptyContext
 from gpuvet.engine.judge import Judge, Verdict
 from gpuvet.engine.placing import object_reference
 from gpuvet.engine.ruleset import RuleSet
-from gpuvet.engine.spans import span_of, value_at
+from gpuvet.engine.spans import span_of
 from gpuvet.manifests.document import Document
+from gpuvet.manifests.workloads import objects
 from gpuvet.opa.connection import Connection
 from gpuvet.values.errors import EngineError
 from gpuvet.values.finding import SEVERITIES, Consequence, Finding, Location
@@ -34,20 +35,16 @@ class OpaJudge(Judge):
 
     def judge(self, document: Document, file: str, context: Context) -> Iterator[Verdict]:
         """As `Judge`, but raises EngineError when the server does not answer. Other objects are not known to it."""
-        verdicts = list(super().judge(document, file, _EMPTY))
-        if not verdicts:
-            return
-        said = self._ask(document)
-        for verdict in verdicts:
-            own = [item for item in said if self._object(item, verdicts) == verdict.path]
+        for path, value in objects(document.value):
+            verdict = self.object(document, path, value, file, _EMPTY)
             ours = list(verdict.findings)
-            findings = [self._finding(item, verdict.path, ours, document, file) for item in own]
+            findings = [self._finding(item, value, path, ours, document, file) for item in self._ask(value)]
             yield verdict._replace(findings=findings, crashes=[], hearing=None)
 
-    def _ask(self, document: Document) -> list[dict[str, Any]]:
-        """The items of `data.gpuvet.verdict`, each checked."""
+    def _ask(self, value: dict[str, Any]) -> list[dict[str, Any]]:
+        """The items of `data.gpuvet.verdict` on an object, each checked."""
         try:
-            found = self._connection.ask("gpuvet", "verdict", document.value)
+            found = self._connection.ask("gpuvet", "verdict", value)
         except EngineError as error:
             if error.reason == "input":
                 return []
@@ -65,22 +62,17 @@ class OpaJudge(Judge):
                 raise self._connection.nonsense("data.gpuvet.verdict holds something else than findings")
         return list(found)
 
-    @staticmethod
-    def _object(item: dict[str, Any], verdicts: list[Verdict]) -> Path:
-        """The path of the object that an item is about: the longest that its place begins with."""
-        at = tuple(item["at"])
-        return max((verdict.path for verdict in verdicts if at[: len(verdict.path)] == verdict.path), key=len, default=())
-
-    def _finding(self, item: dict[str, Any], at: Path, ours: list[Finding], document: Document, file: str) -> Finding:
+    def _finding(
+        self, item: dict[str, Any], value: dict[str, Any], at: Path, ours: list[Finding], document: Document, file: str
+    ) -> Finding:
         """`ours` loses what is taken from it: two items at one place are two findings."""
-        path: Path = tuple(item["at"])[len(at) :]
+        path: Path = tuple(item["at"])
         same = next((finding for finding in ours if finding.rule == item["rule"] and finding.path == path), None)
         if same is not None:
             ours.remove(same)
             return same._replace(severity=item["severity"])
         rule: str = item["rule"]
         info = self._infos.get(rule)
-        value = value_at(document.value, at)
         where = path_text(path, value)
         consequence: Consequence = "forbidden-by-policy" if info is None else info.consequence
         return Finding(
@@ -94,7 +86,7 @@ class OpaJudge(Judge):
             location=Location(file, span_of(document, (*at, *path))),
             path=path,
             path_text=where,
-            object=object_reference(value) if isinstance(value, dict) else None,
+            object=object_reference(value),
             related=(),
             fix=None,
         )

@@ -1,11 +1,13 @@
 """The users' own Rego packages, served by an OPA of theirs: what they deny or warn of becomes findings."""
 
 from collections.abc import Sequence
+from math import inf
 from threading import Lock
 from time import monotonic
+from typing import Any
 
 from gpuvet.engine.placing import object_reference
-from gpuvet.engine.spans import span_of, value_at
+from gpuvet.engine.spans import span_of
 from gpuvet.manifests.document import Document
 from gpuvet.opa.connection import Connection
 from gpuvet.opa.items import NotAnItemError, Said, items_of
@@ -28,11 +30,10 @@ class Packages:
         self._lock = Lock()
         self._silent: tuple[float, EngineError] | None = None
 
-    def judge(self, document: Document, path: Path, file: str) -> list[Finding]:
+    def judge(self, document: Document, path: Path, value: dict[str, Any], file: str, until: float | None = None) -> list[Finding]:
         """Asks each package about the object, all within the time for one question. Raises EngineError."""
         self._raise_if_silent()
-        value = value_at(document.value, path)
-        until = monotonic() + self._connection.access.timeout
+        until = min(monotonic() + self._connection.access.timeout, inf if until is None else until)
         found = []
         for package in self._packages:
             for said in self._ask(package, value, until):
@@ -49,7 +50,7 @@ class Packages:
                         location=Location(file, span),
                         path=said.path,
                         path_text=path_text(said.path, value),
-                        object=object_reference(value) if isinstance(value, dict) else None,
+                        object=object_reference(value),
                         related=(),
                         fix=None,
                     )

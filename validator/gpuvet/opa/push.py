@@ -13,7 +13,6 @@ MARK = "# Pushed by `gpuvet opa push`, which replaces and removes this policy.\n
 """The first line of every policy that is ours: an id alone proves nothing."""
 
 _HEAD = re.compile(r"^package ([\w.]+)\n", re.MULTILINE)
-_IMPORT = re.compile(r"^import [\w.]+\n", re.MULTILINE)
 _FILES = {"gpuvet": "rules.rego", "gpuvet.lib": "library.rego", "gpuvet.tables": "facts.rego"}
 
 
@@ -27,24 +26,10 @@ class Pushed(NamedTuple):
     """That the server enforces now."""
 
 
-def policies_of(files: Mapping[str, str]) -> dict[str, str]:
-    """Policy id -> text, of the files that `gpuvet generate policies --target rego` writes: one policy a package, so that all rules change
-    at once and the server compiles a few times instead of a dozen."""
-    parts: dict[str, list[str]] = {}
-    imports: dict[str, set[str]] = {}
-    for name, text in files.items():
-        head = _HEAD.search(text)
-        if name.endswith("_test.rego") or head is None:
-            continue
-        package, body = head[1], text[head.end() :]
-        imports.setdefault(package, set()).update(_IMPORT.findall(body))
-        parts.setdefault(package, []).append(_IMPORT.sub("", body).strip("\n"))
-    found = {}
-    for package in sorted(parts, reverse=True):
-        name = _FILES.get(package, f"{package}.rego")
-        head_lines = "".join(sorted(imports[package]))
-        found[FOLDER + name] = f"{MARK}package {package}\n\n{head_lines}\n" + "\n\n".join(parts[package]) + "\n"
-    return found
+def policies_of(packages: Mapping[str, str]) -> dict[str, str]:
+    """Policy id -> text, of packages and their text: one policy a package, so that all rules change at once and the server compiles
+    a few times instead of a dozen."""
+    return {FOLDER + _FILES.get(package, f"{package}.rego"): MARK + text for package, text in packages.items()}
 
 
 def push(connection: Connection, policies: Mapping[str, str], rules: Collection[str]) -> Pushed:

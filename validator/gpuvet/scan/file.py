@@ -14,6 +14,7 @@ from gpuvet.engine.placing import object_reference
 from gpuvet.engine.spans import span_of
 from gpuvet.manifests.document import Document, Problem
 from gpuvet.manifests.reader import check_syntax, read
+from gpuvet.manifests.workload_shape import objects
 from gpuvet.scan.comments import Comments
 from gpuvet.scan.facts import facts_of
 from gpuvet.scan.outside import Asked
@@ -77,8 +78,9 @@ def check_file(name: str, data: bytes, job: FileJob) -> FileResult:
             _add_problem(result, problem, file, job)
         for verdict in job.judge.judge(document, file, context):
             _take(verdict, document, file, name, job, result)
+        for path, value in objects(document.value) if job.outside else ():
             for engine in job.outside:
-                _ask(engine, verdict.path, document, file, job, result)
+                _ask(engine, path, value, document, file, job, result)
     if isinstance(context, OwnFirst):
         context.close()
     comments = Comments(data)
@@ -110,9 +112,9 @@ def _take(verdict: Verdict, document: Document, file: str, name: str, job: FileJ
         result.findings += crash_findings(job, crash, file, document)
 
 
-def _ask(engine: Asked, path: Path, document: Document, file: str, job: FileJob, result: FileResult) -> None:
+def _ask(engine: Asked, path: Path, value: dict[str, Any], document: Document, file: str, job: FileJob, result: FileResult) -> None:
     """Adds what an engine outside says of an object."""
-    findings, silent, complaint = engine.judge(document, path, file)
+    findings, silent, complaint = engine.judge(document, path, value, file)
     result.findings += findings
     result.crashed = result.crashed or silent
     if complaint:

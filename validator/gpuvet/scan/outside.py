@@ -1,5 +1,7 @@
 """Engines outside of gpuvet in a run: asked about every object until one is lost, which the run then says once."""
 
+from typing import Any
+
 from gpuvet.engine.outside import Outside
 from gpuvet.manifests.document import Document
 from gpuvet.values.errors import EngineError
@@ -14,12 +16,12 @@ class Asked:
         self._engine = engine
         self._lost = False
 
-    def judge(self, document: Document, path: Path, file: str) -> tuple[list[Finding], bool, str]:
+    def judge(self, document: Document, path: Path, value: dict[str, Any], file: str) -> tuple[list[Finding], bool, str]:
         """What it says of an object, whether it was silent, and what there is to say about that."""
         if self._lost:
             return [], True, ""
         try:
-            return self._engine.judge(document, path, file), False, ""
+            return self._engine.judge(document, path, value, file), False, ""
         except EngineError as error:
             if error.reason == "input":
                 # The reader has told that the object has no JSON form.
