@@ -149,6 +149,7 @@ def test_chart_takes_a_configuration_of_ones_own(cluster: ApiServer, helm: str, 
         (("--set-string", "config=bundle: everything"), "bundle: everything is none of default, koordinator-metax"),
         (("--set-string", "config=namespace: x", "--set", "bundle=qgpu"), "write `bundle: qgpu` into it"),
         (("--set-string", "config=a: ["), "config: no YAML"),
+        (("--set-string", "config=opa: {url: 'http://localhost:8181'}"), "config: `opa` takes a secret"),
         (("--set-string", "config=ruleFiles: [own.yaml]"), "config: `ruleFiles` may concern other keys"),
         (("--set-string", "config=workloads: [{kind: X}]"), "config: `workloads` may concern other keys"),
         (("--set-string", "config=domains: {tensorFusion: a.b}"), "config: `domains` may concern other keys"),
@@ -160,7 +161,7 @@ def test_chart_takes_a_configuration_of_ones_own(cluster: ApiServer, helm: str, 
             "failurePolicy: with configuration",
         ),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_chart_says_what_does_not_fit(helm: str, tmp_path: Path, options: tuple[str, ...], words: str) -> None:
     (tmp_path / "TF013").write_text("bundle: qgpu\nrules: {QG004: warning, VJ*: off, TF013: {severity: error}, PL099: {parameters: {}}}\n")
