@@ -65,7 +65,7 @@ def in_the_handler(rounds: int) -> str:
 def over_tls(rounds: int, reviews: int) -> str:
     """Two tables: by number of connections, and what else there is."""
     data = body(QUIET)
-    with tempfile.TemporaryDirectory() as folder, WebhookServer(Path(folder)) as server:
+    with tempfile.TemporaryDirectory() as folder, WebhookServer(Path(folder), environment=as_installed(folder)) as server:
         url = f"{server.url}?timeout=2s"
         ways: dict[str, Sequence[str | int]] = {
             "1 connection": (3000, 1),
@@ -105,6 +105,12 @@ def over_tls(rounds: int, reviews: int) -> str:
         ("start to ready", "below 1 s", f"{show(starts, 2)} s"),
     ]
     return f"{first}\n\n{table(('The server', 'Wanted', 'Measured'), last)}"
+
+
+def as_installed(folder: str) -> dict[str, str]:
+    """Bytecode is kept, as an image or an installed package has it."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPYCACHEPREFIX": f"{folder}/bytecode"}
 
 
 def through_the_api_server(rounds: int) -> str:
