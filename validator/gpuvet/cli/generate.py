@@ -19,7 +19,7 @@ def register(commands: Any) -> None:
     what = ["compiled", "schemas", "docs", "policies", "deploy"]
     parser.add_argument("what", nargs="*", choices=[*what, []], help=f"{', '.join(what)} (default: all)")
     parser.add_argument("--out", metavar="DIR", help="where to write schemas or policies (default: their folder in the checkout)")
-    parser.add_argument("--target", default="rego", choices=["rego"], help="policies: for which engine (default: rego)")
+    parser.add_argument("--target", default="rego", choices=["rego", "vap"], help="policies: for which engine (default: rego)")
     parser.add_argument("--bundle", metavar="NAME", help="policies: the bundle to enforce (default: default)")
     parser.add_argument("--config", metavar="FILE", help="policies: the configuration to enforce (default: none)")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when something is stale")
@@ -90,12 +90,18 @@ def _told(stale: list[str], check: bool) -> int:
 def _policies(options: argparse.Namespace, root: Path | None) -> list[str]:
     from gpuvet.generate.compiled import write_files
     from gpuvet.generate.policies import render_rego
+    from gpuvet.generate.vap import render_vap
     from gpuvet.settings.config import load_settings
 
     settings = load_settings(Path(options.config) if options.config else None, options.bundle)
+    targets = {"rego": (render_rego, "*.rego"), "vap": (render_vap, "*.yaml")}
     if options.out is not None:
+        render, ours = targets[options.target]
         folder = Path(options.out)
-    else:
-        assert root is not None
-        folder = root / "policies" / options.target
-    return [f"{folder.name}/{name}" for name in write_files(folder, render_rego(settings), "*.rego", options.check)]
+        return [f"{folder.name}/{name}" for name in write_files(folder, render(settings), ours, options.check)]
+    assert root is not None
+    stale = []
+    for target, (render, ours) in targets.items():
+        written = write_files(root / "policies" / target, render(settings), ours, options.check)
+        stale += [f"{target}/{name}" for name in written]
+    return stale
