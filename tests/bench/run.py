@@ -22,9 +22,9 @@ import yaml
 sys.path.insert(0, str(Path(__file__).parent))
 
 from corpus import Shape, write_dense, write_mixed  # type: ignore[import-not-found]
+from page import write_first  # type: ignore[import-not-found]
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "performance.md"
 KUBECONFORM = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0"
 GPUVET = [sys.executable, "-c", "import sys; from gpuvet.cli.main import main; sys.exit(main())", "check", "--format", "json"]
 
@@ -146,7 +146,7 @@ def main() -> None:
         shutil.rmtree(work)
     head = f"CPython {platform.python_version()}, {os.cpu_count()} processors, {options.files} files, {options.rounds} rounds in turns."
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    PAGE.write_text(_PAGE.format(head=head, table=table), encoding="utf-8")
+    write_first(_PAGE.format(head=head, table=table))
     print(table)
 
 

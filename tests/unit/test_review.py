@@ -243,6 +243,14 @@ def test_deep_object_is_answered(depth: int) -> None:
     assert ask(value)[1]["allowed"] in (True, False)
 
 
+@pytest.mark.parametrize("name", [[], {}, ["a"], 7, True, None])
+def test_name_of_another_object_may_be_anything(name: Any) -> None:
+    value = deployment()
+    value["spec"]["template"]["metadata"]["annotations"][f"{KEY}workload-profile"] = name
+    outcome, _ = ask(value)
+    assert outcome.crashes == ()
+
+
 KEYS = st.sampled_from(
     [
         *("metadata", "spec", "template", "containers", "initContainers", "resources", "limits", "requests", "annotations", "labels"),

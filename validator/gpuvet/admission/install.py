@@ -144,7 +144,7 @@ def _settings(plan: Plan) -> Settings:
 
 
 def _state(plan: Plan) -> RuleState:
-    return load_state(FilePath(plan.config) if plan.config else None, EmptyContext(), plan.bundle)
+    return load_state(FilePath(plan.config) if plan.config else None, EmptyContext(), bundle=plan.bundle)
 
 
 def _entries(plan: Plan, settings: Settings, policy: str) -> Iterable[tuple[str, str, list[dict[str, Any]], list[dict[str, str]]]]:

@@ -29,11 +29,14 @@ def nobody(settings: Settings) -> tuple[Outside, ...]:
     return ()
 
 
-def load_state(config: FilePath | None, context: Context, bundle: str | None = None, ask: Ask = nobody) -> RuleState:
+def load_state(config: FilePath | None, context: Context, ask: Ask = nobody, bundle: str | None = None) -> RuleState:
     """`bundle` wins over the configuration's. Raises GpuvetError when the configuration, bundle or a rule file is wrong."""
     settings = load_settings(config, bundle)
     rules = rule_set(settings)
     seen = RuleSet([rule for rule in rules.rules if rule.info.sees == "object" and rule.info.kind != "input"], settings.usage_key)
+    for rule in seen.rules:
+        # The first review is not to wait for imports.
+        _ = rule.screen, rule.function
     rows = settings.workloads
     judge = Judge(seen, rows, settings.platform, domains=Domains(settings.domains))
     owners = frozenset(INDEX if rows is None else rows)

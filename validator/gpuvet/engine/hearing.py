@@ -12,10 +12,6 @@ from gpuvet.values.finding import Finding
 from gpuvet.values.path import Path
 from gpuvet.values.total import undecided
 
-_REMEMBERED = 2_000
-"""Parts of manifests for which it is remembered what rules made of them, for each selection of rules."""
-
-
 _NOBODY = EmptyContext()
 
 
@@ -78,8 +74,7 @@ class Hearing:
                 speaking = tuple(entry for screen, entry in alike.entries if screen(subject, entry[1]))
             except Exception:  # noqa: BLE001 - found again when the rules run, one by one
                 return tuple(entry for _, entry in alike.entries)
-            if len(alike.remembered) < _REMEMBERED:
-                alike.remembered[content] = speaking
+            alike.remember(content, speaking)
         return speaking
 
     def _configured(self, alike: Alike, subject: Subject) -> tuple[Entry, ...]:

@@ -4,13 +4,15 @@ from marshal import dumps
 from typing import Any
 
 from gpuvet.engine.context import Context, Fact
-from gpuvet.resolve.fields import Inputs, Known, Resolver, resolver
+from gpuvet.resolve.fields import Inputs, Known, Resolver
 from gpuvet.values.path import Path
 from gpuvet.values.total import UNKNOWN, get, items, placeholder
 
 _DOMAIN = "tensor-fusion.ai/"
 _REMEMBERED = 1_000
 """Configurations kept for each context."""
+_LONGEST = 8_192
+"""Bytes of what a configuration that is kept was worked out from: somebody else's manifests must not fill the memory."""
 
 
 class Lookup:
@@ -54,7 +56,13 @@ def key_of(fact: Fact) -> tuple[str, str, str | None, tuple[str, int, Path]]:
 def shared_resolver(
     context: Context, pod: dict[str, Any], namespace: str | None, file: str, platforms: dict[str, str], full: bool
 ) -> Resolver:
-    """The resolver of a Pod template, perhaps one that another template has used before."""
+    """The resolver of a Pod template, perhaps one that another template has used before.
+
+    With `full` it is a new one, whose fields also say what they keep from counting.
+    """
+    # Not at the top: a check of manifests without TensorFusion's keys does not pay for it.
+    from gpuvet.resolve.tensor_fusion import TensorFusion
+
     # All that a resolver looks at: what is left out here, it cannot see.
     seen = {
         "metadata": {part: _own_keys(get(pod, "metadata", part)) for part in ("annotations", "labels")},
@@ -63,16 +71,18 @@ def shared_resolver(
     lookup = Lookup(context, namespace, file)
     inputs = Inputs(seen, {}, namespace or context.default_namespace, lookup.find, lookup.known, platforms)
     if full:
-        return resolver(inputs, True)
+        return TensorFusion(inputs, full=True)
     try:
         content = dumps((seen, namespace, context.neighbourhood(file), platforms), 2)
     except ValueError:
-        return resolver(inputs)
+        content = b""
+    if not 0 < len(content) <= _LONGEST:
+        return TensorFusion(inputs)
     found = context.resolvers.get(content)
     if found is None:
         if len(context.resolvers) >= _REMEMBERED:
             context.resolvers.clear()
-        found = context.resolvers[content] = resolver(inputs)
+        found = context.resolvers[content] = TensorFusion(inputs)
     return found
 
 

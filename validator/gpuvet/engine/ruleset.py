@@ -77,14 +77,47 @@ Entry = tuple[Screen, Mapping[str, Any], BoundRule]
 class Alike:
     """Rules that a part of their subjects decides about, which many subjects have in common word for word."""
 
-    __slots__ = ("entries", "part", "remembered")
+    __slots__ = ("_room", "entries", "part", "remembered")
 
-    def __init__(self, part: str) -> None:
+    def __init__(self, part: str, room: "Room") -> None:
         self.part = part
         self.entries: list[tuple[Screen, Entry]] = []
         """Each with what looks at the part."""
         self.remembered: dict[bytes, tuple[Entry, ...]] = {}
         """Such a part -> the rules that it lets say something."""
+        self._room = room
+
+    def remember(self, content: bytes, speaking: tuple[Entry, ...]) -> None:
+        """Keeps it until there is no room."""
+        if len(content) <= _LONGEST:
+            self._room.take(self.remembered, len(content) + _ENTRY)
+            self.remembered[content] = speaking
+
+
+_LONGEST = 4_096
+"""Bytes of a part that is remembered: somebody else's manifests must not fill the memory."""
+_ENTRY = 300
+"""Bytes that remembering takes besides, or so."""
+_ROOM = 16 << 20
+"""Bytes for what all selections of a rule set remember."""
+
+
+class Room:
+    """How much may be remembered. When it is used up, all is forgotten."""
+
+    def __init__(self) -> None:
+        self._left = _ROOM
+        self._used: dict[int, dict[bytes, Any]] = {}
+
+    def take(self, by: dict[bytes, Any], size: int) -> None:
+        """Makes room for one thing more."""
+        if self._left < size:
+            for each in self._used.values():
+                each.clear()
+            self._used.clear()
+            self._left = _ROOM
+        self._used[id(by)] = by
+        self._left -= size
 
 
 class Selected:
@@ -92,7 +125,7 @@ class Selected:
 
     __slots__ = ("alike", "rules")
 
-    def __init__(self, rules: Iterable[BoundRule]) -> None:
+    def __init__(self, rules: Iterable[BoundRule], room: Room) -> None:
         alike: dict[str, Alike] = {}
         plain: list[Entry] = []
         for rule in rules:
@@ -100,7 +133,7 @@ class Selected:
             if part is None:
                 plain.append(entry)
             else:
-                alike.setdefault(rule.info.reads, Alike(rule.info.reads)).entries.append((part, entry))
+                alike.setdefault(rule.info.reads, Alike(rule.info.reads, room)).entries.append((part, entry))
         self.rules = tuple(plain)
         self.alike = tuple(alike.values())
 
@@ -108,7 +141,7 @@ class Selected:
         return bool(self.rules or self.alike)
 
 
-_NOTHING = Selected(())
+_NOTHING = Selected((), Room())
 
 
 class RuleSet:
@@ -120,6 +153,7 @@ class RuleSet:
         self._index: dict[tuple[str, str, str], list[BoundRule]] = {}
         self._speaks: dict[str, _Spoken] = {}
         self._memo: dict[tuple[Any, ...], Selected] = {}
+        self._room = Room()
         self.usage_key = usage_key
         self.domains = domains
         self.by_name = any(rule.info.names for rule in self.rules)
@@ -161,7 +195,7 @@ class RuleSet:
                 needs = rule.info.needs
                 if (not rule.kinds or kind in rule.kinds) and (not needs or any(keys.issuperset(need) for need in needs)):
                     found[rule.info.id] = rule
-        return Selected(sorted(found.values(), key=lambda rule: self._order[rule.info.id])) if found else _NOTHING
+        return Selected(sorted(found.values(), key=lambda rule: self._order[rule.info.id]), self._room) if found else _NOTHING
 
     def sought(self) -> Needles:
         """What a file must hold to hold objects that rules look up."""

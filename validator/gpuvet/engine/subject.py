@@ -150,8 +150,11 @@ class Subject:
     def find(self, kind: str, name: Any, namespace: Any = None) -> Any:
         """The value of another object, None when known absent, UNKNOWN when not known. Without a namespace: the subject's own."""
         scope, key = self.scope, (kind, name, namespace)
-        if type(name) is not str or not (namespace is None or type(namespace) is str):
-            return UNKNOWN if name is UNKNOWN or namespace is UNKNOWN else None
+        # Lists and maps, which manifests may hold in these places, cannot be looked up.
+        if type(name) is not str:
+            return name if name is UNKNOWN else None
+        if namespace is not None and type(namespace) is not str:
+            return UNKNOWN
         if key in scope.found:
             return scope.found[key].value
         answer = Lookup(scope.context, scope.namespace, scope.file).fact(kind, name, namespace)

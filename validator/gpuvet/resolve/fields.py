@@ -67,10 +67,3 @@ class Resolver(Protocol):
 
     def fields(self) -> tuple[str, ...]:
         """All names."""
-
-
-def resolver(inputs: Inputs, full: bool = False) -> Resolver:
-    """The resolver of a Pod template. With `full` its fields also say what they keep from counting."""
-    from gpuvet.resolve.tensor_fusion import TensorFusion
-
-    return TensorFusion(inputs, full)
