@@ -392,10 +392,11 @@ _LARGE = 30
 
 
 def _shared(name: str, expr: ir.Expr) -> ir.Expr:
-    number = ir.type_of(expr) in ("bool", "integer", "quantity")
+    if ir.type_of(expr) not in ("bool", "integer", "quantity") or ir.free(expr) or len(ir.parts(expr)) <= _LARGE:
+        return expr
     # Each rule has its own parameters, and must be seen to ask for other objects itself.
     own = any(isinstance(part, ir.Param | ir.Find | ir.FindAll | ir.Effective | ir.Source) for part in ir.walk(expr))
-    return ir.Defined(name, expr) if number and not own and len(ir.parts(expr)) > _LARGE and not ir.free(expr) else expr
+    return expr if own else ir.Defined(name, expr)
 
 
 def _unquote(text: str) -> str:

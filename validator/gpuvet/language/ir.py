@@ -392,9 +392,11 @@ def children(expr: Expr) -> list[Expr]:
 
 def walk(expr: Expr) -> list[Expr]:
     """The expression and everything inside it."""
-    found = [expr]
-    for child in children(expr):
-        found.extend(walk(child))
+    found, left = [], [expr]
+    while left:
+        each = left.pop()
+        found.append(each)
+        left.extend(reversed(children(each)))
     return found
 
 
@@ -438,9 +440,12 @@ for _kind in Expr.__subclasses__():
 
 def parts(expr: Expr) -> list[Expr]:
     """The expression and everything inside it that is written out where it stands: not what definitions hold."""
-    found = [expr]
-    for child in () if isinstance(expr, Defined) else children(expr):
-        found.extend(parts(child))
+    found, left = [], [expr]
+    while left:
+        each = left.pop()
+        found.append(each)
+        if not isinstance(each, Defined):
+            left.extend(reversed(children(each)))
     return found
 
 

@@ -9,6 +9,7 @@ import hashlib
 import keyword
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from gpuvet.language import ir
@@ -500,14 +501,17 @@ def _named(check: ir.Check, roots: list[ir.Expr], everything: list[ir.Expr], pla
     chosen = [expr for expr, _ in plan]
     candidates = {part for root in roots for part in ir.parts(root) if not isinstance(part, _PLAIN) and ir.free(part) <= bound}
     candidates.difference_update(chosen)
+    # Cheaper to count than `_occurrences`, and never less.
+    written = Counter(part for root in everything for part in ir.parts(root))
+    candidates = {part for part in candidates if written[part] > 1}
     fresh: list[ir.Expr] = []
     for expr in sorted(candidates, key=lambda expr: (-len(ir.parts(expr)), repr(expr))):
         if sum(_occurrences(root, expr, chosen) for root in (*everything, *fresh)) > 1:
             chosen.append(expr)
             fresh.append(expr)
     taken = {*_RESERVED, *bound, *(f"{var}_at" for var in bound), *(name for _, name in plan)}
-    written = [check.when, *(of for _, of in check.each), *_spoken(check)]
-    taken |= {part.var for root in written for part in ir.walk(root) if isinstance(part, ir.Quantified | ir.PodSum)}
+    roots = [check.when, *(of for _, of in check.each), *_spoken(check)]
+    taken |= {part.var for root in roots for part in ir.walk(root) if isinstance(part, ir.Quantified | ir.PodSum)}
     named = []
     for expr in reversed(fresh):
         name = _name(expr)
