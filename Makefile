@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-real lint format types layers generate drift cluster oracle bench bench-webhook clean
+.PHONY: help demo test test-real lint format types layers generate drift cluster oracle bench bench-webhook image clean
 
 help: ## what can be made
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ bench: $(VENV)/dev ## measure, and write docs/performance.md
 
 bench-webhook: $(VENV)/dev ## measure the webhook, and write its section of docs/performance.md; needs Go and h2load
 	@$(BIN)/python tests/bench/webhook/run.py
+
+image: $(VENV)/dev ## build deploy/Dockerfile and run the webhook in it; needs root, buildah and mmdebstrap
+	@$(BIN)/python tests/real/image/run.py
 
 clean: ## remove what was built, not the virtual environment
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

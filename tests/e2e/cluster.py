@@ -124,6 +124,21 @@ def install_our_definitions(server: ApiServer) -> frozenset[str]:
     return frozenset(groups)
 
 
+def install_cert_manager(server: ApiServer) -> None:
+    """Its kinds, not itself."""
+    for kind, plural in (("Issuer", "issuers"), ("Certificate", "certificates")):
+        schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+        value = {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.cert-manager.io"},
+            "spec": {"group": "cert-manager.io", "names": {"kind": kind, "plural": plural}, "scope": "Namespaced", "versions": [version]},
+        }
+        assert server.request("POST", DEFINITIONS, value).ok
+        until(lambda plural=plural: server.request("GET", f"/apis/cert-manager.io/v1/{plural}").ok, 60)
+
+
 def _gone(server: ApiServer, name: str) -> bool:
     server.request("DELETE", f"{DEFINITIONS}/{name}")
     return server.request("GET", f"{DEFINITIONS}/{name}").status == 404

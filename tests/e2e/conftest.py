@@ -1,14 +1,19 @@
 """One API server and one webhook for all tests of a run. They fail loudly when they cannot be built or started, and are never skipped."""
 
+import fcntl
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from cluster.build import components
+from cluster.build import cache_folder, components
 from cluster.server import ApiServer
 from e2e.cluster import configure, install_definitions
 from webhook.server import WebhookServer
+
+HELM = "v4.3.0"
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +30,18 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebhookServer]
     """A webhook with the default rules."""
     with WebhookServer(tmp_path_factory.mktemp("webhook")) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def helm() -> str:
+    """Built from its Go module, once."""
+    folder = cache_folder() / f"helm-{HELM}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "helm").exists():
+            subprocess.run(["go", "install", f"helm.sh/helm/v4/cmd/helm@{HELM}"], env={**os.environ, "GOBIN": str(folder)}, check=True)
+    return str(folder / "helm")
 
 
 @pytest.fixture

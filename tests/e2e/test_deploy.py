@@ -1,7 +1,5 @@
 """What deploy/ and `gpuvet webhook manifests` give, applied to a real API server with kubectl, kustomize and Helm."""
 
-import fcntl
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,31 +8,17 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.build import cache_folder
 from cluster.server import ApiServer
+from e2e.cluster import install_cert_manager
 from gpuvet.admission.install import Plan, webhook_configuration
 from gpuvet.cli.main import main
 from gpuvet.compiled.bundles import BUNDLES
 
 pytestmark = pytest.mark.real
 
-HELM = "v4.3.0"
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CONFIGURATION = "ValidatingWebhookConfiguration"
 CHART = DEPLOY / "helm" / "gpuvet"
-CERT_MANAGER = [("Issuer", "issuers"), ("Certificate", "certificates")]
-
-
-@pytest.fixture(scope="session", name="helm")
-def helm_fixture() -> str:
-    """Built from its Go module, once."""
-    folder = cache_folder() / f"helm-{HELM}"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "helm").exists():
-            subprocess.run(["go", "install", f"helm.sh/helm/v4/cmd/helm@{HELM}"], env={**os.environ, "GOBIN": str(folder)}, check=True)
-    return str(folder / "helm")
 
 
 @pytest.fixture(autouse=True)
@@ -47,19 +31,7 @@ def clean(cluster: ApiServer) -> Iterator[None]:
 @pytest.fixture(scope="module", autouse=True)
 def cert_manager(cluster: ApiServer) -> None:
     """Its kinds."""
-    for kind, plural in CERT_MANAGER:
-        schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-        version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-        spec = {"group": "cert-manager.io", "names": {"kind": kind, "plural": plural}, "scope": "Namespaced", "versions": [version]}
-        value = {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"{plural}.cert-manager.io"},
-            "spec": spec,
-        }
-        assert cluster.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", value).ok
-    done = cluster.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-    assert done.returncode == 0, done.stderr
+    install_cert_manager(cluster)
 
 
 def applied(cluster: ApiServer, text: str, *more: str) -> str:
@@ -177,6 +149,7 @@ def test_chart_takes_a_configuration_of_ones_own(cluster: ApiServer, helm: str, 
         (("--set-string", "config=bundle: everything"), "bundle: everything is none of default, koordinator-metax"),
         (("--set-string", "config=namespace: x", "--set", "bundle=qgpu"), "write `bundle: qgpu` into it"),
         (("--set-string", "config=a: ["), "config: no YAML"),
+        (("--set-string", "config=opa: {url: 'http://localhost:8181'}"), "config: `opa` takes a secret"),
         (("--set-string", "config=ruleFiles: [own.yaml]"), "config: `ruleFiles` may concern other keys"),
         (("--set-string", "config=workloads: [{kind: X}]"), "config: `workloads` may concern other keys"),
         (("--set-string", "config=domains: {tensorFusion: a.b}"), "config: `domains` may concern other keys"),
@@ -188,7 +161,7 @@ def test_chart_takes_a_configuration_of_ones_own(cluster: ApiServer, helm: str, 
             "failurePolicy: with configuration",
         ),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_chart_says_what_does_not_fit(helm: str, tmp_path: Path, options: tuple[str, ...], words: str) -> None:
     (tmp_path / "TF013").write_text("bundle: qgpu\nrules: {QG004: warning, VJ*: off, TF013: {severity: error}, PL099: {parameters: {}}}\n")

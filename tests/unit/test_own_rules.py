@@ -60,7 +60,7 @@ def test_it_is_listed_and_explained(documented: str, capsys: pytest.CaptureFixtu
     write(documented)
     assert main(["rules", "--format", "json"]) == 0
     (rule,) = [each for each in json.loads(capsys.readouterr().out) if each["id"] == "ACME001"]
-    assert (rule["vocabulary"], rule["kind"], rule["exports"]) == ("own", "requires", {"cel": "not printed yet", "rego": True})
+    assert (rule["vocabulary"], rule["kind"], rule["exports"]) == ("own", "requires", {"cel": True, "rego": True})
     assert main(["explain", "gpu-pod-without-team"]) == 0
     page = capsys.readouterr().out
     assert page.startswith("# ACME001")

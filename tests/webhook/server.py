@@ -55,22 +55,8 @@ class WebhookServer:
     def start(self) -> float:
         """Starts and waits until it is ready; the seconds that took."""
         begun = time.monotonic()
-        files = ["--tls-cert", str(self.folder / "tls.crt"), "--tls-key", str(self.folder / "tls.key")]
-        command = [
-            sys.executable,
-            "-m",
-            "gpuvet",
-            "webhook",
-            "serve",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(self.port),
-            *files,
-            *self.options,
-        ]
         with (self.folder / "webhook.log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, env=self.environment)
+            self._process = subprocess.Popen(self.command(), stdout=log, stderr=log, env=self.environment)
         while time.monotonic() < begun + 30:
             if self._process.poll() is not None:
                 raise RuntimeError(f"the webhook ended with exit code {self._process.returncode}:\n{self.log()}")
@@ -81,6 +67,11 @@ class WebhookServer:
                 pass
             time.sleep(0.02)
         raise RuntimeError(f"the webhook is not ready:\n{self.log()}")
+
+    def command(self) -> list[str]:
+        """What is run."""
+        serve = [sys.executable, "-m", "gpuvet", "webhook", "serve", "--host", "127.0.0.1", "--port", str(self.port)]
+        return [*serve, "--tls-cert", str(self.folder / "tls.crt"), "--tls-key", str(self.folder / "tls.key"), *self.options]
 
     def stop(self) -> None:
         """Ends it as Kubernetes does."""

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from gpuvet.admission.conditions import other_condition, triggers, workload_condition
 from gpuvet.admission.review import SHARE, RuleState
 from gpuvet.admission.state import load_state
+from gpuvet.engine.conditions import OTHERS, WHOLE, other_condition, triggers, workload_condition
 from gpuvet.engine.context import EmptyContext
 from gpuvet.engine.domains import Domains
 from gpuvet.engine.judge import kind_name
@@ -43,37 +43,6 @@ class Plan(NamedTuple):
     bundle: str | None = None
     """Wins over the configuration's."""
 
-
-class Other(NamedTuple):
-    """A kind without Pod templates that rules speak of."""
-
-    kind: str
-    """As rules name it."""
-    resource: str
-    maps: tuple[str, ...] = ()
-    """Where its keys stand, besides labels and annotations."""
-    key_lists: tuple[str, ...] = ()
-
-
-OTHERS = (
-    Other("Node", "nodes", ("status.capacity", "status.allocatable"), ("spec.taints",)),
-    Other("ConfigMap", "configmaps"),
-    Other("Namespace", "namespaces"),
-    Other("ClusterRole", "clusterroles.rbac.authorization.k8s.io"),
-    Other("Role", "roles.rbac.authorization.k8s.io"),
-    Other("Device.scheduling.koordinator.sh", "devices.scheduling.koordinator.sh"),
-    Other("ElasticQuota.scheduling.sigs.k8s.io", "elasticquotas.scheduling.sigs.k8s.io"),
-    Other("GPU.elasticgpu.io", "gpus.elasticgpu.io"),
-    Other("GPUPool.tensor-fusion.ai", "gpupools.tensor-fusion.ai"),
-    Other("TensorFusionCluster.tensor-fusion.ai", "tensorfusionclusters.tensor-fusion.ai"),
-    Other("Queue.scheduling.volcano.sh", "queues.scheduling.volcano.sh"),
-    Other("PodGroup.scheduling.volcano.sh", "podgroups.scheduling.volcano.sh"),
-)
-_WHOLE = (
-    # Their keys stand anywhere, and they are few.
-    Other("ResourceQuota", "resourcequotas"),
-    Other("MachineSet.node.tke.cloud.tencent.com", "machinesets.node.tke.cloud.tencent.com"),
-)
 
 _MADE = (
     "request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && "
@@ -135,7 +104,7 @@ def unknown_kinds(config: str | None) -> list[str]:
     """Kinds that active rules are about and that no entry can be made for: gpuvet does not know how the API calls them."""
     plan = Plan(config=config)
     settings, state = _settings(plan), _state(plan)
-    known = {other.kind for other in (*OTHERS, *_WHOLE)} | {kind_name(group, kind) for group, kind in settings.workloads or INDEX}
+    known = {other.kind for other in (*OTHERS, *WHOLE)} | {kind_name(group, kind) for group, kind in settings.workloads or INDEX}
     return sorted({kind for rule in state.judge.rules.rules for kind in rule.kinds} - known)
 
 
@@ -172,9 +141,9 @@ def _entries(plan: Plan, settings: Settings, policy: str) -> Iterable[tuple[str,
             yield f"{name}-of-controllers", "Ignore", where, [*tests, {"name": "is-made-by-a-controller", "expression": _MADE}]
             tests = [*tests, {"name": "is-not-made-by-a-controller", "expression": f"!({_MADE})"}]
         yield name, policy, where, tests
-    for other in (*OTHERS, *_WHOLE):
+    for other in (*OTHERS, *WHOLE):
         wanted = triggers(rules, (other.kind,), _METADATA_OF_RULES, settings.usage_key, domains)
-        if other in _WHOLE:
+        if other in WHOLE:
             wanted = wanted._replace(whole=any(other.kind in rule.kinds for rule in rules))
         elif not any(other.kind in rule.kinds for rule in rules):
             continue

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ def register(commands: Any) -> None:
     what = ["compiled", "schemas", "docs", "policies", "deploy"]
     parser.add_argument("what", nargs="*", choices=[*what, []], help=f"{', '.join(what)} (default: all)")
     parser.add_argument("--out", metavar="DIR", help="where to write schemas or policies (default: their folder in the checkout)")
-    targets = ["rego", "gatekeeper"]
+    targets = ["rego", "gatekeeper", "vap"]
     parser.add_argument("--target", choices=targets, help="policies: for which engine (default: all; with --out rego)")
     parser.add_argument("--bundle", metavar="NAME", help="policies: the bundle to enforce (default: default)")
     parser.add_argument("--config", metavar="FILE", help="policies: the configuration to enforce (default: none)")
@@ -91,16 +92,22 @@ def _told(stale: list[str], check: bool) -> int:
 def _policies(options: argparse.Namespace, root: Path | None) -> list[str]:
     from gpuvet.generate.compiled import write_files
     from gpuvet.generate.gatekeeper import render_gatekeeper
-    from gpuvet.generate.policies import Printed, exported, render_rego
+    from gpuvet.generate.policies import Printed, exported, load_all, render_rego
+    from gpuvet.generate.vap import render_vap
     from gpuvet.settings.config import load_settings
 
-    renderers = {"rego": (render_rego, "*.rego"), "gatekeeper": (render_gatekeeper, "*.yaml")}
+    renderers: dict[str, tuple[str, Callable[..., dict[str, str]], str]] = {
+        "rego": ("rego", render_rego, "*.rego"),
+        "gatekeeper": ("rego", render_gatekeeper, "*.yaml"),
+        "vap": ("cel", lambda settings, rules, _: render_vap(settings, rules), "*.yaml"),
+    }
     settings = load_settings(Path(options.config) if options.config else None, options.bundle)
-    rules = exported(settings, "rego")
+    loaded = load_all(settings)
     printed: Printed = {}
     written = []
     for target in [options.target or "rego"] if options.out is not None else [options.target] if options.target else list(renderers):
-        render, ours = renderers[target]
+        engine, render, ours = renderers[target]
+        rules = exported(settings, engine, loaded)
         folder = Path(options.out) if options.out is not None else (root or Path()) / "policies" / target
         written += [f"{folder.name}/{name}" for name in write_files(folder, render(settings, rules, printed), ours, options.check)]
     return written

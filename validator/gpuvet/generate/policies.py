@@ -1,6 +1,6 @@
 """Writes `policies/rego/`: the rules of a bundle as modules for Open Policy Agent, beside the hand-written library."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,22 +28,26 @@ class Exported(NamedTuple):
     rule: LoadedRule
 
 
-def exported(settings: Settings, engine: str) -> list[Exported]:
-    """The rules of a configuration that an engine can judge, in the order of the catalogue. Raises ConfigError."""
+def exported(settings: Settings, engine: str, loaded: Mapping[str, LoadedRule] | None = None) -> list[Exported]:
+    """The rules of a configuration that an engine can judge, in the order of the catalogue. Raises ConfigError.
+
+    `loaded`: the rules by id, when `load_all` has loaded them for another engine.
+    """
     if settings.domains:
         raise ConfigError(f"{settings.source}: policies cannot be generated for a renamed domain yet; leave `domains` out")
     wanted = [bound for bound in rule_set(settings).rules if bound.info.exports[engine] is True]
-    loaded = {rule.text.id: rule for rule in _loaded(settings, {bound.info.function.partition(":")[0] for bound in wanted})}
+    if loaded is None:
+        loaded = load_all(settings)
     return [Exported(bound, loaded[bound.info.id]) for bound in wanted]
 
 
-def _loaded(settings: Settings, modules: set[str]) -> Iterable[LoadedRule]:
-    """The rules of the files that the modules were made from, and the user's own."""
-    for path in sorted(data_folder("rules").glob("*.yaml")):
-        if f"gpuvet.compiled.rules_{path.stem.replace('-', '_')}" in modules:
-            yield from load_rules(path, f"rules/{path.name}")
-    for name in settings.rule_files:
-        yield from load_rules(settings.folder / name, name)
+def load_all(settings: Settings) -> dict[str, LoadedRule]:
+    """The rules that are on, and their neighbours, by id: ours and the user's own. Raises ConfigError."""
+    modules = {bound.info.function.partition(":")[0] for bound in rule_set(settings).rules}
+    files = [(path, f"rules/{path.name}") for path in sorted(data_folder("rules").glob("*.yaml"))]
+    used = [(path, name) for path, name in files if f"gpuvet.compiled.rules_{path.stem.replace('-', '_')}" in modules]
+    own = [(settings.folder / name, name) for name in settings.rule_files]
+    return {rule.text.id: rule for path, name in (*used, *own) for rule in load_rules(path, name)}
 
 
 Printed = dict[str, rego.Printed]

@@ -3,6 +3,7 @@
 from gpuvet.language import ir
 from gpuvet.language.catalogue import LoadedRule
 from gpuvet.language.needs import needs, part_of
+from gpuvet.language.printers.cel import no_export
 from gpuvet.values.rule import RuleInfo
 
 
@@ -33,7 +34,7 @@ def rule_info(rule: LoadedRule, module: str) -> RuleInfo:
         platform=platform,
         parameters=text.parameters,
         finds=tuple(finds),
-        exports={"cel": reason or "not printed yet", "rego": reason or True},
+        exports={"cel": reason or no_export(rule.checks, text.on, text.parameters) or True, "rego": reason or True},
         function=f"{module}:{text.id}",
         needs=needs(text.on, rule.checks),
         reads=part_of(text.on, rule.checks)[0],

@@ -504,11 +504,13 @@ def _named(check: ir.Check, roots: list[ir.Expr], everything: list[ir.Expr], pla
     # Cheaper to count than `_occurrences`, and never less.
     written = Counter(part for root in everything for part in ir.parts(root))
     candidates = {part for part in candidates if written[part] > 1}
+    inside = [(root, set(ir.parts(root))) for root in everything]
     fresh: list[ir.Expr] = []
     for expr in sorted(candidates, key=lambda expr: (-len(ir.parts(expr)), repr(expr))):
-        if sum(_occurrences(root, expr, chosen) for root in (*everything, *fresh)) > 1:
+        if sum(_occurrences(root, expr, chosen) for root, parts in inside if expr in parts) > 1:
             chosen.append(expr)
             fresh.append(expr)
+            inside.append((expr, set(ir.parts(expr))))
     taken = {*_RESERVED, *bound, *(f"{var}_at" for var in bound), *(name for _, name in plan)}
     roots = [check.when, *(of for _, of in check.each), *_spoken(check)]
     taken |= {part.var for root in roots for part in ir.walk(root) if isinstance(part, ir.Quantified | ir.PodSum)}

@@ -11,6 +11,39 @@ from gpuvet.engine.domains import Domains
 from gpuvet.engine.ruleset import BoundRule, triggers_of
 from gpuvet.manifests.workload_table import Made, Row, Slot
 
+
+class Other(NamedTuple):
+    """A kind without Pod templates that rules speak of."""
+
+    kind: str
+    """As rules name it."""
+    resource: str
+    maps: tuple[str, ...] = ()
+    """Where its keys stand, besides labels and annotations."""
+    key_lists: tuple[str, ...] = ()
+
+
+OTHERS = (
+    Other("Node", "nodes", ("status.capacity", "status.allocatable"), ("spec.taints",)),
+    Other("ConfigMap", "configmaps"),
+    Other("Namespace", "namespaces"),
+    Other("ClusterRole", "clusterroles.rbac.authorization.k8s.io"),
+    Other("Role", "roles.rbac.authorization.k8s.io"),
+    Other("Device.scheduling.koordinator.sh", "devices.scheduling.koordinator.sh"),
+    Other("ElasticQuota.scheduling.sigs.k8s.io", "elasticquotas.scheduling.sigs.k8s.io"),
+    Other("GPU.elasticgpu.io", "gpus.elasticgpu.io"),
+    Other("GPUPool.tensor-fusion.ai", "gpupools.tensor-fusion.ai"),
+    Other("TensorFusionCluster.tensor-fusion.ai", "tensorfusionclusters.tensor-fusion.ai"),
+    Other("Queue.scheduling.volcano.sh", "queues.scheduling.volcano.sh"),
+    Other("PodGroup.scheduling.volcano.sh", "podgroups.scheduling.volcano.sh"),
+)
+WHOLE = (
+    # Their keys stand anywhere, and they are few.
+    Other("ResourceQuota", "resourcequotas"),
+    Other("MachineSet.node.tke.cloud.tencent.com", "machinesets.node.tke.cloud.tencent.com"),
+)
+
+
 _EACH = "[*]"
 _MAPS = ("labels", "annotations")
 _AMOUNTS = ("limits", "requests")
@@ -112,6 +145,9 @@ def _slot(slot: Slot, wanted: Triggers, own: list[str]) -> str:
 
     spec = f"{slot.template}.spec" if slot.template else slot.spec
     metadata = ([f"{slot.template}.metadata"] if slot.template else []) + list(slot.metadata)
+    if ".jobTemplate." in f"{main}.":
+        # Where authors put what belongs to the Pods.
+        metadata.append(main[: main.index(".jobTemplate.") + len(".jobTemplate")] + ".metadata")
     maps = own + [found for where in metadata for found in maps_of(where, _MAPS) if found not in own]
     elsewhere = dict(slot.fields)
     selectors, tolerations, affinities = (
@@ -141,6 +177,8 @@ def _slot(slot: Slot, wanted: Triggers, own: list[str]) -> str:
     if wanted.images and containers:
         names = "|".join(name.replace(".", "[.]") for name in wanted.images)
         parts.append(f"{listed}.exists(l, l.exists(c, c.?image.orValue('').matches('^(.*/)?({names})([:@].*)?$')))")
+    if not parts:
+        return ""
     body = " ||\n".join(parts)
     for depth in range(len(each) - 1, -1, -1):
         where = each[depth].lstrip(".")

@@ -1,0 +1,383 @@
+"""What the variables of a ValidatingAdmissionPolicy hold besides the rules: the object, its Pod templates, its containers, what they show.
+
+Everything is made sure to be of its type here, once, so that rules can be short. The reference is `gpuvet.manifests.workloads`,
+`gpuvet.engine.judge` and `gpuvet.engine.shown`.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gpuvet.engine.conditions import OTHERS, WHOLE
+from gpuvet.engine.judge import kind_name
+from gpuvet.language import ir
+from gpuvet.language.printers import cel_totals as total
+from gpuvet.language.printers.cel import Printer, Scope, Shared, total_of_pod
+from gpuvet.language.printers.cel_totals import quoted
+from gpuvet.manifests import workloads
+from gpuvet.manifests.workloads import Row
+from gpuvet.values.quantity import NANOS
+
+BUILT_IN = frozenset(("", "apps", "batch"))
+"""Groups whose objects the API server knows: never a fragment, and one Pod template each."""
+_CORE = ("apps", "batch", "rbac.authorization.k8s.io", "storage.k8s.io", "policy", "networking.k8s.io", "scheduling.k8s.io")
+ORDINARY = ("cpu", "memory", "ephemeral-storage")
+
+ONE = Scope("pod", "variables.", typed=True)
+SEVERAL = Scope("pod", "s.", several=True, fragment="(variables.fragment || s.partial)")
+
+
+def can_be_told(row: Row) -> bool:
+    """Whether CEL can find the Pod templates of a kind: maps cannot be joined, and lists of lists cannot be made one."""
+    return all(plan.plain and plan.group.count("[*]") <= 1 for plan in workloads.plans(row))
+
+
+def of_object() -> dict[str, str]:
+    """What every policy has."""
+    group = "[variables.object.apiVersion].map(a, a.contains('/') ? a.substring(0, a.indexOf('/')) : '')[0]"
+    core = total.literal(["", *_CORE])
+    return {
+        "digits": quoted(total.DIGITS),
+        "object": "dyn(object)",
+        "kind": f"[{group}].map(g, variables.object.kind + (g in {core} ? '' : '.' + g))[0]",
+        "own_metadata": "variables.object.metadata",
+        "own_annotations": clean("variables.own_metadata[?'annotations'].orValue(dyn(null))"),
+        "own_labels": clean("variables.own_metadata[?'labels'].orValue(dyn(null))"),
+        "own_templated": templated(""),
+    }
+
+
+def clean(value: str) -> str:
+    """The value if it is a map, else an empty one."""
+    return f"[{value}].map(m, type(m) == map ? m : dyn({{}}))[0]"
+
+
+def _at(root: str, keys: Iterable[str], of: str = "object") -> str:
+    """What stands at a place, total."""
+    expr: ir.Expr = ir.Root("object") if of == "object" else ir.Name("item")
+    for key in keys:
+        expr = ir.Get(expr, ir.Constant(key))
+    printer = Printer(Scope("object", value="variables.object"), {}, _no_field, Shared())
+    from gpuvet.language.printers.cel import _Bound
+
+    printer.bound["item"] = _Bound(root, "null", "''")
+    return printer.value(expr).text
+
+
+def _no_field(name: str) -> Any:
+    raise AssertionError(name)
+
+
+def of_one_template(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, str]:
+    """The Pod template of a built-in kind."""
+    places: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for row in rows:
+        (plan,) = workloads.plans(row)
+        assert plan.spec is not None
+        places.setdefault((plan.metadata[0].keys, plan.spec.keys), []).append(kind_name(row.group, row.kind))
+
+    def chosen(what: list[str]) -> str:
+        text = what[-1]
+        for (_, kinds), one in reversed([*zip(places.items(), what, strict=True)][:-1]):
+            text = f"variables.kind in {total.literal(kinds)} ? {one} : {text}"
+        return text
+
+    found = {
+        "spec": clean(chosen([_optional(spec) for _, spec in places])),
+        "metadata": clean(chosen([_optional(metadata) for metadata, _ in places])),
+        "spec_at": chosen([quoted(".".join(spec)) for _, spec in places]),
+        "metadata_at": chosen([quoted(".".join(metadata)) for metadata, _ in places]),
+        "template_name": "dyn('')",
+        "template_validated": "dyn('api')",
+        "template_scheduler": "dyn(null)",
+        "scheduler_at": "''",
+    }
+    found |= _parts("variables.")
+    found["starting"] = containers("variables.spec[?'initContainers'].orValue(dyn(null))", "variables.spec_at + '.initContainers'", keys)
+    found["regular"] = containers("variables.spec[?'containers'].orValue(dyn(null))", "variables.spec_at + '.containers'", keys)
+    found["tokens"] = _tokens("variables.")
+    found["templated"] = templated("variables.")
+    found |= _sums("variables.", keys)
+    return found
+
+
+def _optional(keys: Sequence[str]) -> str:
+    return "variables.object" + "".join(f"[?'{key}']" for key in keys) + ".orValue(dyn(null))"
+
+
+def of_several_templates(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, str]:
+    """The Pod templates of other kinds: lists of one value a template."""
+    listed = [slot for row in rows for slot in _slots(row)]
+    most = max(sum(slot["kind"] == other["kind"] for other in listed) for slot in listed)
+    found = {"slots": f"dyn({total.literal(listed)}).filter(r, r.kind == variables.kind && (r.versions == [] || {_VERSION} in r.versions))"}
+    depth = max(len(slot[part]) for slot in listed for part in _WAYS)
+    found["slotted"] = f"variables.slots.map(r, {_expanded(depth)})"
+    found["raw"] = " + ".join(f"variables.slotted[?{number}].orValue([])" for number in range(most))
+    found["templates"] = (
+        f"{total.numbers('variables.raw')}.map(i, [variables.raw[i]].map(t, {{'number': dyn(i), 't': dyn(t), "
+        f"'spec': dyn({clean('t.spec')}), 'metadata': dyn({clean('t.metadata')})}})[0])"
+    )
+    parts = _parts("b.")
+    parts["starting"] = containers("b.spec[?'initContainers'].orValue(dyn(null))", "b.t.spec_at + '.initContainers'", keys)
+    parts["regular"] = containers("b.spec[?'containers'].orValue(dyn(null))", "b.t.spec_at + '.containers'", keys)
+    same = {
+        name: f"b.t.{name}"
+        for name in ("spec_at", "metadata_at", "template_name", "template_validated", "template_scheduler", "scheduler_at", "partial")
+    }
+    fields = {"number": "b.number", "spec": "b.spec", "metadata": "b.metadata", **same, **parts}
+    found["pods"] = "variables.templates.map(b, {" + ", ".join(f"'{name}': dyn({text})" for name, text in fields.items()) + "})"
+    empty = "(x == null || x == '' || x == 0 || x == false || x == [] || x == {})"
+    lacks = f"['name', 'image'].exists(k, [c.v[?k].orValue(dyn(null))].exists(x, {empty}))"
+    found["fragment"] = (
+        "variables.pods.exists(s, s.template_validated != 'none' && (type(s.spec[?'containers'].orValue(dyn(null))) != list || "
+        f"size(s.spec.containers) == 0 || s.regular.exists(c, type(c.v) == map && {lacks})))"
+    )
+    found["tokens"] = f"variables.pods.map(s, {_tokens('s.')})"
+    found["templated"] = f"variables.pods.map(s, {templated('s.')})"
+    found |= {name: f"variables.pods.map(s, {text})" for name, text in _sums("s.", keys).items()}
+    return found
+
+
+_VERSION = "variables.object.apiVersion.substring(variables.object.apiVersion.indexOf('/') + 1)"
+_WAYS = ("listed", "spec", "metadata", "name", "scheduler")
+
+
+def _slots(row: Row) -> Iterable[dict[str, Any]]:
+    """The row as data: the way to the list of templates, and from an item, or the object, to what a template has."""
+    for plan in workloads.plans(row):
+        assert plan.spec is not None
+        metadata = plan.metadata[0] if plan.metadata else None
+        yield {
+            "kind": kind_name(row.group, row.kind),
+            "versions": [] if row.version == "*" else row.version.split("|"),
+            "listed": list(plan.group[: plan.group.index("[*]")]) if plan.group else [],
+            "several": bool(plan.group),
+            "spec": list(plan.spec.keys),
+            "metadata": list(metadata.keys) if metadata else ["-"],
+            "metadata_at": list((metadata or plan.spec).keys),
+            "name": list(plan.name.keys) if plan.name else ["-"],
+            "label": plan.slot.label,
+            "validated": row.validated,
+            "scheduler": row.scheduler.split(".") if row.scheduler else ["-"],
+            "partial": plan.slot.partial,
+        }
+
+
+def _expanded(depth: int) -> str:
+    """The templates of a slot `r`."""
+
+    def way(root: str, part: str) -> str:
+        text = f"[{root}]"
+        for level in range(depth):
+            text += f".map(x, size(r.{part}) > {level} ? (type(x) == map ? x[?r.{part}[{level}]].orValue(dyn(null)) : null) : x)"
+        return f"{text}[0]"
+
+    word = f"(type(k) == string ? {total.key_word('string(k)')} : {total.item_word('i', 'k')})"
+    name = f"[{way('i', 'name')}].map(t, r.label != '' ? r.label : type(t) == string && t != '' ? t : type(k) == string ? k : string(k))[0]"
+    place = "r.several ? w + '.' + {0}.join('.') : {0}.join('.')"
+    fields = {
+        "spec": way("i", "spec"),
+        "metadata": way("i", "metadata"),
+        "spec_at": place.format("r.spec"),
+        "metadata_at": place.format("r.metadata_at"),
+        "template_name": name,
+        "template_validated": "r.validated",
+        "template_scheduler": f"[{way('variables.object', 'scheduler')}].map(t, type(t) == string && t != '' ? t : null)[0]",
+        "scheduler_at": "r.scheduler.join('.')",
+        "partial": "r.partial",
+    }
+    made = f"[r.several ? r.listed.join('.') + {word} : ''].map(w, {_record(fields)})[0]"
+    items = f"r.several ? [{way('variables.object', 'listed')}].map(l, {total.keys('l')}.map(k, [dyn(k), l[k]]))[0]"
+    return (
+        f"({items} : [[dyn(''), variables.object]]).filter(e, type(e[1]) == map).map(e, [e[0]].map(k, [e[1]].map(i, {made})[0])[0])"
+        ".filter(t, type(t.spec) == map || type(t.metadata) == map)"
+    )
+
+
+def _record(fields: dict[str, str]) -> str:
+    return "{" + ", ".join(f"'{name}': dyn({text})" for name, text in fields.items()) + "}"
+
+
+def _parts(prefix: str) -> dict[str, str]:
+    return {
+        "annotations": clean(f"{prefix}metadata[?'annotations'].orValue(dyn(null))"),
+        "labels": clean(f"{prefix}metadata[?'labels'].orValue(dyn(null))"),
+        "selector": clean(f"{prefix}spec[?'nodeSelector'].orValue(dyn(null))"),
+    }
+
+
+def containers(listed: str, place: str, keys: Sequence[str]) -> str:
+    """Records of containers: value, number, place, limits, requests, and the amounts of the resources that rules count."""
+    resources = f"[type(x) == map ? x[?'resources'].orValue(dyn(null)) : null].map(r, {clean('r').replace('[r].map(m', '[r].map(m')})[0]"
+    base = _record(
+        {
+            "v": "x",
+            "n": "i",
+            "at": f"{place} + {total.item_word('x', 'i')}",
+            "sidecar": "type(x) == map && x[?'restartPolicy'].orValue(dyn(null)) == 'Always'",
+            "resources": resources,
+        }
+    )
+    maps = {name: f"c.{name}" for name in ("v", "n", "at", "sidecar", "resources")}
+    maps |= {name: clean(f"c.resources[?'{name}'].orValue(dyn(null))") for name in ("limits", "requests")}
+    text = f"[{listed}].map(l, type(l) == list ? {total.numbers('l')}.map(i, [l[i]].map(x, {base})[0]) : [])[0].map(c, {_record(maps)})"
+    if not keys:
+        return text
+    same = {name: f"c.{name}" for name in ("v", "n", "at", "sidecar", "resources", "limits", "requests")}
+    amounts = {
+        f"{name}_of": f"{_names(keys)}.map(r, [c.{name}[?r].orValue(dyn(null))].map(v, {total.quantity('v')})[0])"
+        for name in ("limits", "requests")
+    }
+    text += f".map(c, {_record(same | amounts)})"
+    same |= {name: f"c.{name}" for name in amounts}
+    asked = f"{_count(keys)}.map(n, c.requests[?{_names(keys)}[n]].orValue(dyn(null)) == null ? c.limits_of[n] : c.requests_of[n])"
+    return text + f".map(c, {_record({**same, 'asked': asked})})"
+
+
+def _names(keys: Sequence[str]) -> str:
+    return total.literal(list(keys))
+
+
+def _count(keys: Sequence[str]) -> str:
+    return total.literal(list(range(len(keys))))
+
+
+def _sums(prefix: str, keys: Sequence[str]) -> dict[str, str]:
+    """Per resource: what the Pod asks for."""
+    if not keys:
+        return {}
+    over = (
+        f"[{prefix}spec[?'overhead'].orValue(dyn(null))].map(o, {_names(keys)}.map(r, type(o) == map ? o[?r].orValue(dyn(null)) : null))[0]"
+    )
+    several = prefix == "s."
+    overhead = "variables.overhead[s.number]" if several else "variables.overhead"
+    one = total_of_pod(f"{prefix}starting.map(c, [c.asked[n], c.sidecar])", f"{prefix}regular.map(c, c.asked[n])", f"{overhead}[n]")
+    whole = total.literal([NANOS if "/" in key and "kubernetes.io/" not in key else 1 for key in keys])
+    given = f"c[w][?{_names(keys)}[n]].orValue(dyn(null)) != null"
+    odd = f"{given} && (c[w + '_of'][n] == null || c[w + '_of'][n][1] % {whole}[n] != 0)"
+    return {
+        "odd_amounts": f"({prefix}starting + {prefix}regular).exists(c, {_count(keys)}.exists(n, ['limits', 'requests'].exists(w, {odd})))",
+        "overhead": f"{over}.map(v, {total.quantity('v')})",
+        "sums": f"{_count(keys)}.map(n, {one})",
+    }
+
+
+def _tokens(prefix: str) -> str:
+    """The keys that a Pod template shows."""
+    return f"({_metadata_tokens(f'{prefix}metadata')} + {_placement(prefix)} + {_resources(f'{prefix}spec')} + {_of_containers(prefix)})"
+
+
+def templated(prefix: str) -> str:
+    """Whether a template engine still has something to fill in, in a value that rules read."""
+    open_ = total.opaque("x")
+    maps = (
+        [f"{prefix}{name}" for name in ("annotations", "labels", "selector")]
+        if prefix
+        else ["variables.own_annotations", "variables.own_labels"]
+    )
+    tests = [f"[{', '.join(maps)}].exists(m, m.exists(k, {_OURS.replace('K', 'k')} && [m[k]].exists(x, {open_})))"]
+    if prefix:
+        amounts = f"[c.limits, c.requests].exists(m, m.exists(k, [m[k]].exists(x, {open_})))"
+        name = f"type(c.v) == map && [c.v[?'name'].orValue(dyn(null))].exists(x, {open_})"
+        tests.append(f"({prefix}starting + {prefix}regular).exists(c, {amounts} || {name})")
+        named = [f"{prefix}spec[?'{name}'].orValue(dyn(null))" for name in ("schedulerName", "nodeName", "priorityClassName")]
+        tests.append(f"[{', '.join(named)}].exists(x, {open_})")
+        listed = f"[{prefix}spec[?'tolerations'].orValue(dyn(null))].map(v, {total.items('v')})[0]"
+        tests.append(f"{listed}.exists(e, type(e) == map && e.exists(k, [e[k]].exists(x, {open_})))")
+        terms = f"{_terms(prefix)}.map(p, {_HELD})"
+        values = f"e.exists(k, [e[k]].exists(x, {open_} || type(x) == list && x.exists(x, {open_})))"
+        tests.append(f"{terms}.exists(l, l.exists(v, {total.items('v')}.exists(e, type(e) == map && {values})))")
+    return " || ".join(tests)
+
+
+_OURS = "K.contains('/')"
+
+
+def _terms(prefix: str) -> str:
+    def of_items(value: str) -> str:
+        return f"[{value}].map(v, {total.items('v')})[0]"
+
+    affinity = _at(f"{prefix}spec", ("affinity", "nodeAffinity"), "item")
+    required = _at("a", ("requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"), "item")
+    preferred = _at("a", ("preferredDuringSchedulingIgnoredDuringExecution",), "item")
+    preferences = f"{of_items(preferred)}.map(p, type(p) == map ? p[?'preference'].orValue(dyn(null)) : null)"
+    return f"[{affinity}].map(a, {of_items(required)} + {preferences})[0]"
+
+
+_HELD = "['matchExpressions', 'matchFields'].map(w, type(p) == map ? p[?w].orValue(dyn(null)) : null)"
+
+
+_NAMED = "filter(e, type(e) == map && type(e[?'key'].orValue(dyn(null))) == string).map(e, e['key'])"
+
+
+def _flat(lists: str) -> str:
+    return f"{lists}.map(t, t.join('\\n')).join('\\n').split('\\n')"
+
+
+def _metadata_tokens(metadata: str) -> str:
+    return _flat(f"{metadata}.filter(k, type({metadata}[k]) == map).map(k, {metadata}[k].map(j, j))")
+
+
+def _resources(holder: str) -> str:
+    listed = f"[{holder}[?'resources'].orValue(dyn(null))].filter(r, type(r) == map)"
+    extended = f"filter(j, !(j in {total.literal(list(ORDINARY))})).map(j, j)"
+    return _flat(f"{listed}.map(r, r.filter(k, type(r[k]) == map).map(k, r[k].{extended}.join('\\n')))")
+
+
+def _of_containers(prefix: str) -> str:
+    ordinary = total.literal(list(ORDINARY))
+    one = f"c.resources.filter(k, type(c.resources[k]) == map).map(k, c.resources[k].filter(j, !(j in {ordinary})).map(j, j).join('\\n'))"
+    return _flat(f"({prefix}starting + {prefix}regular).map(c, {one})")
+
+
+def container_tokens() -> str:
+    """The keys that a container shows."""
+    ordinary = total.literal(list(ORDINARY))
+    return _flat(f"c.resources.filter(k, type(c.resources[k]) == map).map(k, c.resources[k].filter(j, !(j in {ordinary})).map(j, j))")
+
+
+def _placement(prefix: str) -> str:
+    def of_items(value: str) -> str:
+        return f"[{value}].map(v, {total.items('v')})[0]"
+
+    tolerated = f"{of_items(prefix + 'spec[?' + repr('tolerations') + '].orValue(dyn(null))')}"
+    nested = f"{_terms(prefix)}.map(p, {_HELD}.map(v, {total.items('v')}).map(l, l.{_NAMED}.join('\\n')))"
+    return f"{prefix}selector.map(k, k) + {tolerated}.{_NAMED} + {_flat(nested)}"
+
+
+def own_tokens() -> str:
+    """The keys that an object shows, or that stand where its kind keeps them."""
+    maps = []
+    for other in (*OTHERS, *WHOLE):
+        for place in (*other.maps, *other.key_lists):
+            value = _at("variables.object", place.split("."))
+            listed = (
+                f"[{value}].map(v, type(v) == map ? v.map(k, k) : [])[0]"
+                if place in other.maps
+                else f"[{value}].map(v, {total.items('v')})[0].{_NAMED}"
+            )
+            maps.append(f"(variables.kind == {quoted(other.kind)} ? {listed} : [])")
+    return " + ".join([_metadata_tokens("variables.own_metadata"), *maps])
+
+
+def shows(tokens: str, triggers: Iterable[tuple[str, str]], prefix: str | None) -> str:
+    """Whether a subject shows what calls for a rule."""
+    keys: dict[str, list[str]] = {}
+    for sort, token in triggers:
+        keys.setdefault(sort, []).append(token)
+    tests = []
+    inner = []
+    if "key" in keys:
+        inner.append(f"k in {total.literal(sorted(keys['key']))}")
+    inner += [f"k.startsWith({quoted(domain + '/')})" for domain in keys.get("domain", ())]
+    inner += [f"k.endsWith({quoted('/' + name)})" for name in keys.get("name", ())]
+    if inner:
+        tests.append(f"{tokens}.exists(k, {' || '.join(inner)})")
+    if "kind" in keys:
+        tests.append(f"variables.kind in {total.literal(sorted(keys['kind']))}")
+    if "called" in keys:
+        tests.append(f"variables.own_metadata[?'name'].orValue('') in {total.literal(sorted(keys['called']))}")
+    if "image" in keys and prefix is not None:
+        names = "|".join(name.replace(".", "[.]") for name in keys["image"])
+        image = "type(c.v) == map && type(c.v[?'image'].orValue(dyn(null))) == string"
+        tests.append(f"{prefix}regular.exists(c, {image} && c.v['image'].matches('^(.*/)?({names})([:@][^/]*)?$'))")
+    return " || ".join(tests) if tests else "false"
