@@ -97,9 +97,6 @@ matchExpressions:
 {{/* The entries of the ValidatingWebhookConfiguration. */}}
 {{- define "gpuvet.webhooks" -}}
 {{- $bundle := include "gpuvet.bundle" . -}}
-{{- if get (fromYaml .Values.config) "opa" -}}
-{{- fail "config: `opa` takes a secret and a way through the NetworkPolicy: use `gpuvet webhook manifests` instead of this chart" -}}
-{{- end -}}
 {{- $found := dict -}}
 {{- $policy := .Values.failurePolicy -}}
 {{- if .Values.configuration -}}
