@@ -19,6 +19,8 @@ from typing import Any, NamedTuple, Self
 
 TOKEN = "gpuvet-tests"
 """Bearer token of a member of system:masters."""
+IDLE = 30.0
+"""Seconds after which a connection is not used again: the server closes those that nobody uses."""
 
 
 class Answer(NamedTuple):
@@ -55,6 +57,7 @@ class ApiServer:
         self.port = 0
         self._processes: list[subprocess.Popen[bytes]] = []
         self._connection: http.client.HTTPSConnection | None = None
+        self._used = 0.0
 
     def __enter__(self) -> Self:
         self.folder = Path(tempfile.mkdtemp(prefix="gpuvet-apiserver-"))
@@ -90,6 +93,10 @@ class ApiServer:
         """One request of the administrator. A refusal is an answer, not an exception."""
         data = None if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {TOKEN}"} | ({"Content-Type": content} if data is not None else {})
+        if self._connection is not None and time.monotonic() > self._used + IDLE:
+            self._connection.close()
+            self._connection = None
+        self._used = time.monotonic()
         if self._connection is None:
             self._connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=30, context=_tls())
         try:
