@@ -489,6 +489,22 @@ def test_a_package_that_is_not_served(opa: FakeOpa, tmp_path: Path, capsys: pyte
     assert "serves no package company.gpu" in capsys.readouterr().out
 
 
+def test_something_else_than_opa_is_told_once(opa: FakeOpa, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opa.hook = lambda *_: (200, b"<html>")
+    assert main(own(tmp_path, opa.url, text="---\n".join([POD] * 20))) == 3
+    rules = [finding["rule"] for finding in json.loads(capsys.readouterr().out)["findings"]]
+    assert (rules.count("IN014"), len(opa.requests)) == (1, 1)
+
+
+def test_the_extra_is_not_installed(
+    opa: FakeOpa, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(own(tmp_path, opa.url)) == 2
+    assert "pip install 'gpuvet[opa]'" in capsys.readouterr().err
+    assert main(["opa", "push", "--url", opa.url]) == 2
+
+
 def test_what_has_no_json_form_is_not_sent(opa: FakeOpa, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     opa.data["company/gpu"] = lambda _: {"deny": []}
     assert main(own(tmp_path, opa.url, text="apiVersion: v1\nkind: ConfigMap\ndata: {a: .inf}\n")) == 1
