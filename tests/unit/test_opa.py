@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import socket
 import threading
 import time
@@ -90,10 +91,10 @@ def test_no_such_host() -> None:
 
 
 def test_a_slow_server(opa: FakeOpa) -> None:
-    opa.hook = lambda *_: time.sleep(1)  # type: ignore[func-returns-value]
+    opa.hook = lambda *_: time.sleep(10)  # type: ignore[func-returns-value]
     start = time.monotonic()
     assert "did not answer within 0.2 seconds" in str(failure(opa, timeout=0.2))
-    assert time.monotonic() - start < 0.8
+    assert time.monotonic() - start < 5
 
 
 def test_a_server_that_sends_a_byte_now_and_then(opa: FakeOpa) -> None:
@@ -102,7 +103,7 @@ def test_a_server_that_sends_a_byte_now_and_then(opa: FakeOpa) -> None:
     opa.data["gpuvet/rules"] = lambda _: "x" * 200
     start = time.monotonic()
     assert failure(opa, timeout=0.5).reason == "timeout"
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 5
 
 
 def test_a_token_is_wanted_or_refused(opa: FakeOpa, tmp_path: Path) -> None:
@@ -489,6 +490,22 @@ def test_a_package_that_is_not_served(opa: FakeOpa, tmp_path: Path, capsys: pyte
     assert "serves no package company.gpu" in capsys.readouterr().out
 
 
+def test_something_else_than_opa_is_told_once(opa: FakeOpa, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    opa.hook = lambda *_: (200, b"<html>")
+    assert main(own(tmp_path, opa.url, text="---\n".join([POD] * 20))) == 3
+    rules = [finding["rule"] for finding in json.loads(capsys.readouterr().out)["findings"]]
+    assert (rules.count("IN014"), len(opa.requests)) == (1, 1)
+
+
+def test_the_extra_is_not_installed(
+    opa: FakeOpa, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(own(tmp_path, opa.url)) == 2
+    assert "pip install 'gpuvet[opa]'" in capsys.readouterr().err
+    assert main(["opa", "push", "--url", opa.url]) == 2
+
+
 def test_what_has_no_json_form_is_not_sent(opa: FakeOpa, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     opa.data["company/gpu"] = lambda _: {"deny": []}
     assert main(own(tmp_path, opa.url, text="apiVersion: v1\nkind: ConfigMap\ndata: {a: .inf}\n")) == 1
@@ -580,10 +597,10 @@ def test_the_ratchet_holds_for_them(opa: FakeOpa, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("policy", "allowed"), [("", True), ("  onFailure: allow\n", True), ("  onFailure: deny\n", False)])
 def test_a_silent_server_at_admission(opa: FakeOpa, tmp_path: Path, policy: str, allowed: bool) -> None:
-    opa.hook = lambda *_: time.sleep(0.5)  # type: ignore[func-returns-value]
+    opa.hook = lambda *_: time.sleep(10)  # type: ignore[func-returns-value]
     start = time.monotonic()
     response, outcome = reviewed(tmp_path, opa, f"  timeout: 0.1\n{policy}")
-    assert time.monotonic() - start < 0.5
+    assert time.monotonic() - start < 5
     assert response["allowed"] is allowed
     words = response["warnings"][0] if allowed else response["status"]["message"]
     assert words.startswith("[IN014] object: OPA at http://127.0.0.1:")
@@ -601,14 +618,14 @@ def test_silence_is_no_excuse_for_an_update(opa: FakeOpa, tmp_path: Path) -> Non
 
 
 def test_the_configured_policy_comes_before_the_end_of_patience(opa: FakeOpa, tmp_path: Path) -> None:
-    """The API server of an old installation waits for a second only; OPA would be waited for longer."""
-    opa.hook = lambda *_: time.sleep(3)  # type: ignore[func-returns-value]
+    """The API server of an old installation waits for a short time only; OPA would be waited for longer."""
+    opa.hook = lambda *_: time.sleep(10)  # type: ignore[func-returns-value]
     own(tmp_path, opa.url, "  timeout: 5\n  onFailure: deny\n")
     start = time.monotonic()
-    answer, _ = posted(tmp_path, "timeout=1s")
-    assert time.monotonic() - start < 0.75
+    answer, _ = posted(tmp_path, "timeout=4s")
+    assert time.monotonic() - start < 3
     assert not answer["response"]["allowed"]
-    assert "did not answer within 0.34 seconds" in answer["response"]["status"]["message"]
+    assert re.search(r"did not answer within 1\.[234] seconds", answer["response"]["status"]["message"])
 
 
 def test_silence_is_counted(opa: FakeOpa, tmp_path: Path) -> None:
@@ -708,11 +725,11 @@ def test_no_http_at_all(answer: bytes) -> None:
                     client.sendall(answer)
 
         threading.Thread(target=serve, daemon=True).start()
-        asked = Connection(Access(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=3))
+        asked = Connection(Access(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=10))
         start = time.monotonic()
         with pytest.raises(EngineError) as caught:
             asked.ask("gpuvet", "rules", {})
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < 9
         assert "\n" not in str(caught.value)
         assert len(str(caught.value)) < 400
         listener.shutdown(socket.SHUT_RDWR)

@@ -73,7 +73,7 @@ class Packages:
         try:
             return items_of(answer, value)
         except NotAnItemError as error:
-            raise EngineError(f"{connection.name}: package {package}: {error}", "nonsense") from None
+            raise EngineError(f"{connection.name}: package {package}: {error}", "item") from None
 
     def _raise_if_silent(self) -> None:
         with self._lock:

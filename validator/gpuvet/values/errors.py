@@ -20,7 +20,7 @@ class InputError(GpuvetError):
 class EngineError(GpuvetError):
     """An engine that was asked, such as OPA, gave no verdict: exit code 3. `reason` is one word, for metrics."""
 
-    LASTING = frozenset(("unreachable", "timeout", "unauthorized", "tls", "redirect", "token"))
+    LASTING = frozenset(("unreachable", "timeout", "unauthorized", "tls", "redirect", "token", "nonsense", "empty"))
     """Reasons that will not go away by asking about another object."""
 
     def __init__(self, message: str, reason: str) -> None:
