@@ -22,6 +22,8 @@ from gpuvet.generate.vap import groups, policies
 from gpuvet.manifests.reader import read
 from gpuvet.settings.config import Settings, load_settings
 from gpuvet.values.path import path_text
+from gpuvet.values.quantity import NANOS
+from gpuvet.values.total import quantity
 
 pytestmark = pytest.mark.real
 
@@ -67,7 +69,23 @@ class Verdicts:
             assert not verdict.crashes, (verdict.crashes, value)
             fragment = fragment or verdict.fragment
             found |= {(one.rule, path_text(one.path, value)) for one in verdict.findings if one.rule in self.told}
-        return frozenset(found), fragment or PLACEHOLDER.search(text) is not None
+        return frozenset(found), fragment or PLACEHOLDER.search(text) is not None or odd_amounts(value)
+
+
+def odd_amounts(value: Any) -> bool:
+    """Whether an amount stands somewhere that is malformed, or no whole number: sums over such amounts are not known."""
+    if isinstance(value, list):
+        return any(map(odd_amounts, value))
+    if not isinstance(value, dict):
+        return False
+    for key, item in value.items():
+        if key in ("limits", "requests") and isinstance(item, dict):
+            nanos = [quantity(amount) for amount in item.values() if amount is not None]
+            if any(one is None or one % NANOS for one in nanos):
+                return True
+        if odd_amounts(item):
+            return True
+    return False
 
 
 def bare(value: Any, inner: frozenset[str], key: str = "") -> bool:

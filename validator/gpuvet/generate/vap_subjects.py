@@ -255,7 +255,7 @@ def _sums(prefix: str, keys: Sequence[str]) -> dict[str, str]:
     given = f"c[w][?{_names(keys)}[n]].orValue(dyn(null)) != null"
     odd = f"{given} && (c[w + '_of'][n] == null || c[w + '_of'][n][1] % {whole}[n] != 0)"
     return {
-        "odd_amounts": f"({prefix}starting + {prefix}regular).exists(c, {_count(keys)}.exists(n, ['limits', 'requests'].exists(w, {odd})))",
+        "odd_amounts": f"{_count(keys)}.map(n, ({prefix}starting + {prefix}regular).exists(c, ['limits', 'requests'].exists(w, {odd})))",
         "overhead": f"{over}.map(v, {total.quantity('v')})",
         "sums": f"{_count(keys)}.map(n, {one})",
     }

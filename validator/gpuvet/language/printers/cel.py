@@ -174,15 +174,16 @@ class Printer:
         plan = [(expr, name) for expr, name in hoist(check) if not self.is_shared(expr)]
         steps: list[tuple[str, Any]] = []
         known: set[ir.Expr] = set()
+        bound: set[str] = set()
 
         def define(users: list[ir.Expr]) -> None:
             needed = {part for user in users for part in ir.parts(user)}
             for expr, name in plan:
-                if expr not in known and expr in needed:
+                # A loop inside may have a variable of the same name.
+                if expr not in known and expr in needed and ir.free(expr) <= bound:
                     known.add(expr)
                     steps.append(("let", (expr, name)))
 
-        bound: set[str] = set()
         tests = _parts(check.when)
         for var, of in (*check.each, ("", None)):
             for test in [test for test in tests if ir.free(test) <= bound]:
@@ -258,7 +259,12 @@ class Printer:
         place = sequence.place(name) if sequence.place else "''"
         value = sequence.value(name)
         self.bound[var] = _Bound(value, key, place, name if sequence.container else "")
-        return f"{sequence.text}.{macro}({name}, {body()})"
+        hidden = {expr: code for expr, code in self.named.items() if var in ir.free(expr)}
+        for expr in hidden:
+            del self.named[expr]
+        text = f"{sequence.text}.{macro}({name}, {body()})"
+        self.named.update(hidden)
+        return text
 
     def levels(self, of: ir.Expr, placed: bool) -> "Levels":
         """What an expression can be drawn from; `placed`: keys and places of the items are asked for."""
@@ -1001,8 +1007,13 @@ class Printer:
         else:
             tests += [self.scope.part("templated") if self.scope.pod else "variables.own_templated"]
             found = self.undecided(check.when, True)
-        if self.scope.pod and any(isinstance(part, ir.PodSum) for part in ir.walk(check.when)):
-            tests.append(self.scope.part("odd_amounts"))
+        if self.scope.pod:
+            summed = {part.key for part in ir.walk(check.when) if isinstance(part, ir.PodSum)}
+            named_ = sorted(str(key.value) for key in summed if isinstance(key, ir.Constant))
+            odd = self.scope.part("odd_amounts")
+            tests += [f"{odd}[{self.shared.key(key)}]" for key in named_]
+            if len(named_) < len(summed):
+                tests.append(f"true in {odd}")
         if self.scope.fragment != "false" and _rests_on_absence(check.when, True):
             tests.append(self.scope.fragment)
         return Open(found.values, (*tests, *found.tests)).text(self)

@@ -112,11 +112,11 @@ class Printer:
             for test in [test for test in tests if ir.free(test) <= bound]:
                 tests.remove(test)
                 if test != ir.Constant(True):
-                    yield from self.definitions(plan, [test], indent)
+                    yield from self.definitions(plan, [test], indent, bound)
                     yield f"{indent}if {self.value(test)}:"
                     indent += "    "
             if of is not None:
-                yield from self.definitions(plan, [of], indent)
+                yield from self.definitions(plan, [of], indent, bound)
                 yield f"{indent}for {var}_at, {var} in {self.located(of)}:"
                 indent += "    "
                 bound.add(var)
@@ -139,11 +139,14 @@ class Printer:
         inner = indent + "    "
         yield f"{indent}out((\n" + "".join(f"{inner}{part},\n" for part in parts) + f"{indent}))"
 
-    def definitions(self, plan: list[tuple[ir.Expr, str]], users: list[ir.Expr] | None, indent: str) -> Iterator[str]:
-        """Assigns what is used more than once, where it is first needed: before `users`, or all that is left."""
+    def definitions(
+        self, plan: list[tuple[ir.Expr, str]], users: list[ir.Expr] | None, indent: str, bound: set[str] | None = None
+    ) -> Iterator[str]:
+        """Assigns what is used more than once, where it is first needed: before `users`, or all that is left. `bound`: the variables
+        that are there already; a loop inside may have one of the same name."""
         needed = None if users is None else {part for user in users for part in ir.parts(user)}
         for expr, name in plan:
-            if expr not in self.hoisted and (needed is None or expr in needed):
+            if expr not in self.hoisted and (needed is None or expr in needed) and (bound is None or ir.free(expr) <= bound):
                 code = self.value(expr)
                 self.hoisted[expr] = name
                 yield f"{indent}{name} = {code}"

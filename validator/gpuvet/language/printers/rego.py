@@ -199,7 +199,8 @@ class Printer:
         """Assigns what is used more than once, where it is first needed."""
         needed = {part for user in users for part in ir.parts(user)}
         for expr, name in plan:
-            if expr not in self.named and expr in needed:
+            # A loop inside may have a variable of the same name.
+            if expr not in self.named and expr in needed and ir.free(expr) <= self.bound.keys():
                 code = self.value(expr)
                 self.named[expr] = word(name)
                 yield f"{word(name)} := {code}"
