@@ -2,8 +2,9 @@
 
 import pytest
 
+from gpuvet.compiled.catalogue import RULES
 from gpuvet.engine import ruleset
-from gpuvet.engine.ruleset import Alike, Room
+from gpuvet.engine.ruleset import Alike, BoundRule, Room
 
 
 def test_all_is_forgotten_when_the_room_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,3 +23,11 @@ def test_what_is_long_is_not_remembered() -> None:
     part = Alike("resources", Room())
     part.remember(b"x" * 5_000, ())
     assert not part.remembered
+
+
+def test_a_rule_that_was_loaded_beforehand_keeps_its_screens() -> None:
+    info = next(info for info in RULES if info.reads == "configuration")
+    rule = BoundRule(info, "error", info.parameters)
+    _ = rule.function
+    assert rule.part_screen is not None
+    assert rule.screen.__name__ == info.id

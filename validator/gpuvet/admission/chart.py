@@ -74,6 +74,9 @@ def _templates(plan: Plan) -> list[tuple[str, str]]:
         elif document["kind"] == _CONFIGURATION:
             about = document["metadata"] | {"annotations": "sentinel-annotations"}
             found[name] = _templated(to_yaml([document | {"metadata": about, "webhooks": "sentinel-webhooks"}]))
+        elif document["kind"] == "NetworkPolicy":
+            document["spec"]["egress"].append("sentinel-opa-egress")
+            found[name] = _templated(to_yaml([document]))
         elif document["kind"] != "Namespace":
             found[name] = _templated(to_yaml([document]))
     return sorted(found.items())
@@ -150,8 +153,13 @@ _PLACES = {
         '{{- if include "gpuvet.config" . }}\n- name: config\n  mountPath: /etc/gpuvet/config\n  readOnly: true\n{{- end }}'
     ),
     "sentinel-config-volume": (
-        '{{- if include "gpuvet.config" . }}\n- name: config\n  configMap:\n    name: {{ .Release.Name }}-config\n{{- end }}'
+        '{{- if include "gpuvet.config" . }}\n- name: config\n{{- with include "gpuvet.secrets" . }}\n  projected:\n    sources:\n'
+        "    - configMap:\n        name: {{ $.Release.Name }}-config\n"
+        "    - secret:\n        name: {{ $.Release.Name }}-opa\n        items:\n"
+        '        {{- range splitList " " . }}\n        - key: {{ . }}\n          path: {{ . }}\n        {{- end }}\n{{- else }}\n'
+        "  configMap:\n    name: {{ .Release.Name }}-config\n{{- end }}\n{{- end }}"
     ),
+    "sentinel-opa-egress": '{{- with include "gpuvet.port" . }}\n- ports:\n  - protocol: TCP\n    port: {{ . }}\n{{- end }}',
     "sentinel-annotations": (
         "{{- if .Values.certManager.enabled }}\nannotations:\n"
         "  cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ .Release.Name }}-webhook\n{{- end }}"
@@ -182,6 +190,29 @@ bundle: {{ .Values.bundle }}
 {{- end -}}
 {{- end -}}
 
+{{/* Files of the secret RELEASE-opa that the configuration names for OPA, in one line; empty without any. */}}
+{{- define "gpuvet.secrets" -}}
+{{- $opa := (fromYaml .Values.config).opa | default dict -}}
+{{- $found := list -}}
+{{- range $key := list "tokenFile" "ca" "cert" "key" -}}
+{{- with get $opa $key -}}
+{{- if contains "/" . -}}
+{{- fail (printf "config: opa.%s: %s is mounted beside the configuration, so name it without a folder" $key .) -}}
+{{- end -}}
+{{- $found = append $found . -}}
+{{- end -}}
+{{- end -}}
+{{- $found | uniq | join " " -}}
+{{- end -}}
+
+{{/* The port of the OPA that the configuration names; empty without one. */}}
+{{- define "gpuvet.port" -}}
+{{- with (fromYaml .Values.config).opa -}}
+{{- $url := urlParse .url -}}
+{{- regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host) | default (ternary "443" "80" (eq $url.scheme "https")) -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Why the match conditions of the shipped bundles do not do; empty when they do. */}}
 {{- define "gpuvet.unfit" -}}
 {{- $config := fromYaml .Values.config -}}
@@ -193,7 +224,7 @@ bundle: {{ $bundle }} is none of {{ keys $files | sortAlpha | join ", " }}
 {{- else if .Values.ruleFiles -}}
 ruleFiles: rules of your own may look for other keys
 {{- else -}}
-{{- range $key := list "ruleFiles" "workloads" "domains" "usageKey" -}}
+{{- range $key := list "ruleFiles" "workloads" "domains" "usageKey" "opa" -}}
 {{- if get $config $key -}}
 config: `{{ $key }}` may concern other keys and kinds than the bundle {{ $bundle }};{{ " " }}
 {{- end -}}
@@ -224,9 +255,6 @@ SELECTOR
 {{/* The entries of the ValidatingWebhookConfiguration. */}}
 {{- define "gpuvet.webhooks" -}}
 {{- $bundle := include "gpuvet.bundle" . -}}
-{{- if get (fromYaml .Values.config) "opa" -}}
-{{- fail "config: `opa` takes a secret and a way through the NetworkPolicy: use `gpuvet webhook manifests` instead of this chart" -}}
-{{- end -}}
 {{- $found := dict -}}
 {{- $policy := .Values.failurePolicy -}}
 {{- if .Values.configuration -}}

@@ -18,7 +18,7 @@ Check = Callable[[Any, Mapping[str, Any], Callable[[tuple[Any, ...]], None]], No
 class BoundRule:
     """A rule as this run enforces it. The printed function is imported when it is first needed."""
 
-    __slots__ = ("_function", "_screen", "info", "kinds", "parameters", "severity")
+    __slots__ = ("_function", "_is_printed", "_screen", "info", "kinds", "parameters", "severity")
 
     def __init__(self, info: RuleInfo, severity: Severity, parameters: Mapping[str, Any], function: Check | None = None) -> None:
         self.info = info
@@ -26,6 +26,7 @@ class BoundRule:
         self.parameters = parameters
         self.kinds = frozenset(info.kinds)
         self._function = function
+        self._is_printed = function is None and ".rules_" in info.function
         self._screen: Screen | None = None
 
     @property
@@ -49,9 +50,9 @@ class BoundRule:
         return self._printed(f"_{self.info.reads}") if self.info.reads else None
 
     def _printed(self, suffix: str) -> Screen | None:
-        module, _, name = self.info.function.partition(":")
-        if self._function is not None or ".rules_" not in module:
+        if not self._is_printed:
             return None
+        module, _, name = self.info.function.partition(":")
         return getattr(import_module(module.replace(".rules_", ".screens_")), name + suffix, None)
 
 

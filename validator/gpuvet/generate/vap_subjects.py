@@ -276,13 +276,14 @@ def templated(prefix: str) -> str:
     )
     tests = [f"[{', '.join(maps)}].exists(m, m.exists(k, {_OURS.replace('K', 'k')} && [m[k]].exists(x, {open_})))"]
     if prefix:
-        amounts = f"[c.limits, c.requests].exists(m, m.exists(k, [m[k]].exists(x, {open_})))"
-        name = f"type(c.v) == map && [c.v[?'name'].orValue(dyn(null))].exists(x, {open_})"
-        tests.append(f"({prefix}starting + {prefix}regular).exists(c, {amounts} || {name})")
-        named = [f"{prefix}spec[?'{name}'].orValue(dyn(null))" for name in ("schedulerName", "nodeName", "priorityClassName")]
-        tests.append(f"[{', '.join(named)}].exists(x, {open_})")
+        tests.append(f"[{prefix}metadata, {prefix}spec].exists(m, m.exists(k, [m[k]].exists(x, {open_})))")
+        amounts = f"[c.v, c.resources, c.limits, c.requests].exists(m, type(m) == map && m.exists(k, [m[k]].exists(x, {open_})))"
+        tests.append(f"({prefix}starting + {prefix}regular).exists(c, {amounts})")
         listed = f"[{prefix}spec[?'tolerations'].orValue(dyn(null))].map(v, {total.items('v')})[0]"
         tests.append(f"{listed}.exists(e, type(e) == map && e.exists(k, [e[k]].exists(x, {open_})))")
+        affinity = _at(f"{prefix}spec", ("affinity",), "item")
+        inner = "type(m[k]) == map && m[k].exists(j, [m[k][j]].exists(x, OPEN))".replace("OPEN", open_)
+        tests.append(f"[{affinity}].exists(m, type(m) == map && m.exists(k, [m[k]].exists(x, {open_}) || {inner}))")
         terms = f"{_terms(prefix)}.map(p, {_HELD})"
         values = f"e.exists(k, [e[k]].exists(x, {open_} || type(x) == list && x.exists(x, {open_})))"
         tests.append(f"{terms}.exists(l, l.exists(v, {total.items('v')}.exists(e, type(e) == map && {values})))")

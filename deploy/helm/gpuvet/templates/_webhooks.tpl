@@ -20,6 +20,29 @@ bundle: {{ .Values.bundle }}
 {{- end -}}
 {{- end -}}
 
+{{/* Files of the secret RELEASE-opa that the configuration names for OPA, in one line; empty without any. */}}
+{{- define "gpuvet.secrets" -}}
+{{- $opa := (fromYaml .Values.config).opa | default dict -}}
+{{- $found := list -}}
+{{- range $key := list "tokenFile" "ca" "cert" "key" -}}
+{{- with get $opa $key -}}
+{{- if contains "/" . -}}
+{{- fail (printf "config: opa.%s: %s is mounted beside the configuration, so name it without a folder" $key .) -}}
+{{- end -}}
+{{- $found = append $found . -}}
+{{- end -}}
+{{- end -}}
+{{- $found | uniq | join " " -}}
+{{- end -}}
+
+{{/* The port of the OPA that the configuration names; empty without one. */}}
+{{- define "gpuvet.port" -}}
+{{- with (fromYaml .Values.config).opa -}}
+{{- $url := urlParse .url -}}
+{{- regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host) | default (ternary "443" "80" (eq $url.scheme "https")) -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Why the match conditions of the shipped bundles do not do; empty when they do. */}}
 {{- define "gpuvet.unfit" -}}
 {{- $config := fromYaml .Values.config -}}
@@ -31,7 +54,7 @@ bundle: {{ $bundle }} is none of {{ keys $files | sortAlpha | join ", " }}
 {{- else if .Values.ruleFiles -}}
 ruleFiles: rules of your own may look for other keys
 {{- else -}}
-{{- range $key := list "ruleFiles" "workloads" "domains" "usageKey" -}}
+{{- range $key := list "ruleFiles" "workloads" "domains" "usageKey" "opa" -}}
 {{- if get $config $key -}}
 config: `{{ $key }}` may concern other keys and kinds than the bundle {{ $bundle }};{{ " " }}
 {{- end -}}
@@ -74,9 +97,6 @@ matchExpressions:
 {{/* The entries of the ValidatingWebhookConfiguration. */}}
 {{- define "gpuvet.webhooks" -}}
 {{- $bundle := include "gpuvet.bundle" . -}}
-{{- if get (fromYaml .Values.config) "opa" -}}
-{{- fail "config: `opa` takes a secret and a way through the NetworkPolicy: use `gpuvet webhook manifests` instead of this chart" -}}
-{{- end -}}
 {{- $found := dict -}}
 {{- $policy := .Values.failurePolicy -}}
 {{- if .Values.configuration -}}

@@ -130,7 +130,7 @@ class Sequence(NamedTuple):
     @property
     def first(self) -> str:
         """A list of the first item, or none: of a map the one with the smallest key."""
-        head = "t.min()" if self.keys else "t[0]"
+        head = "(t.all(x, type(x) == string) ? t.min() : t[0])" if self.keys else "t[0]"
         return f"[{self.text}].map(t, size(t) > 0 ? [{head}] : [])[0]"
 
 
@@ -287,7 +287,8 @@ class Printer:
                         source, var, lambda: f"{{'v': {self.value(body).dyn}, 'at': dyn({self._place_of_made(body, var)})}}", "map"
                     )
                     return Sequence(made, lambda n: f"{n}.v", None, lambda n: f"{n}.at")
-                return Sequence(self._inner(source, var, lambda: self.value(body).dyn, "map"))
+                made = self._inner(source, var, lambda: self.value(body).dyn, "map")
+                return Sequence(made, keys=source.keys and _is_key(body, var))
             case ir.Concat(parts):
                 sources = [self.sequence(part, placed) for part in parts]
                 if placed:
@@ -296,6 +297,7 @@ class Printer:
                 return Sequence("(" + " + ".join(self._as_values(source) for source in sources) + ")")
             case ir.First(inner):
                 source = self.sequence(inner, placed)
+                source = source._replace(keys=source.keys or _hands_out_keys(inner))
                 return source._replace(text=source.first)
             case ir.Text(op="split"):
                 return Sequence(f"dyn({self.value(of).text})", lambda n: n, lambda _: "null", lambda _: self.place(of))
@@ -770,7 +772,9 @@ class Printer:
             return self._of_map(clean, key)
         match base:
             case ir.Quantified(op="filter" | "map") | ir.Concat() | ir.First() | ir.Text(op="split"):
-                source = self.sequence(base, isinstance(base, ir.Quantified) and base.op == "filter")
+                drawn = isinstance(base, ir.Quantified) and base.op == "filter" and not isinstance(base.of, ir.Quantified)
+                source = self.sequence(base, drawn)
+                source = source._replace(keys=source.keys or _hands_out_keys(base))
                 settled = self.constant(key)
                 if settled == 0:
                     return Code(f"{self._as_values(source._replace(text=source.first))}[?0].orValue(dyn(null))")
@@ -1332,6 +1336,23 @@ def _bool(text: str) -> Code:
 def _closed(test: str) -> str:
     """A test that `!` may stand before."""
     return test if re.fullmatch(r"[\w.]+", test) else f"({test})"
+
+
+def _is_key(body: ir.Expr, var: str) -> bool:
+    """Whether a body is the key of its variable, or nothing."""
+    if isinstance(body, ir.If):
+        return _is_key(body.then, var) and _is_key(body.otherwise, var)
+    return body in (ir.KeyOf(var), ir.ABSENT)
+
+
+def _hands_out_keys(expr: ir.Expr) -> bool:
+    """Whether an expression is a list of keys of a map, in any order."""
+    match expr:
+        case ir.Quantified(op="filter", of=of) | ir.First(of):
+            return _hands_out_keys(of)
+        case ir.Quantified(op="map", var=var, body=body):
+            return _is_key(body, var)
+    return False
 
 
 def _keyed(body: ir.Expr, var: str) -> bool:
