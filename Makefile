@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-real lint format types layers generate drift cluster oracle bench clean
+.PHONY: help demo test test-real lint format types layers generate drift cluster oracle bench mutate clean
 
 help: ## what can be made
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,8 +69,13 @@ oracle: $(VENV)/dev ## ask sigs.k8s.io/yaml again what it makes of our YAML case
 	@command -v go >/dev/null || { echo "oracle builds a small program and needs Go (https://go.dev/dl)" >&2; exit 1; }
 	@$(BIN)/python tests/real/oracle/make_table.py
 
-bench: $(VENV)/dev ## measure, and write docs/performance.md
+bench: $(VENV)/dev ## measure, and write docs/performance.md and docs/performance/engines.md
 	@$(BIN)/python tests/bench/run.py
+	@$(BIN)/python tests/bench/engines/run.py
+
+mutate: $(VENV)/dev ## put small faults into the printers and see that the differential tests notice; writes docs/parity.md
+	@command -v go >/dev/null || { echo "mutate builds OPA and an evaluator of policies and needs Go (https://go.dev/dl)" >&2; exit 1; }
+	@$(BIN)/python tests/differential/mutate.py --write
 
 clean: ## remove what was built, not the virtual environment
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
