@@ -7,7 +7,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
+<<<<<<< HEAD
 .PHONY: help demo test test-real lint format types layers generate drift cluster oracle bench bench-webhook image clean
+=======
+.PHONY: help demo test test-real lint format types layers generate drift cluster oracle bench mutate clean
+>>>>>>> vap
 
 help: ## what can be made
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,8 +74,13 @@ oracle: $(VENV)/dev ## ask sigs.k8s.io/yaml again what it makes of our YAML case
 	@command -v go >/dev/null || { echo "oracle builds a small program and needs Go (https://go.dev/dl)" >&2; exit 1; }
 	@$(BIN)/python tests/real/oracle/make_table.py
 
-bench: $(VENV)/dev ## measure, and write docs/performance.md
+bench: $(VENV)/dev ## measure, and write docs/performance.md and docs/performance/engines.md
 	@$(BIN)/python tests/bench/run.py
+	@$(BIN)/python tests/bench/engines/run.py
+
+mutate: $(VENV)/dev ## put small faults into the printers and see that the differential tests notice; writes docs/parity.md
+	@command -v go >/dev/null || { echo "mutate builds OPA and an evaluator of policies and needs Go (https://go.dev/dl)" >&2; exit 1; }
+	@$(BIN)/python tests/differential/mutate.py --write
 
 bench-webhook: $(VENV)/dev ## measure the webhook, and write its section of docs/performance.md; needs Go and h2load
 	@$(BIN)/python tests/bench/webhook/run.py

@@ -72,13 +72,21 @@ REGO = (
     Fault("rego.py", "lib.{'whole' if ir.type_of(of) == 'quantity' else 'integer'}", "lib.integer"),
     Fault("rego.py", 'return f"lib.quantity({v(of)})"', 'return f"lib.integer({v(of)})"'),
     Fault("rego.py", 'return f"lib.pod_sum(s.pod, {v(key)})"', 'return f"lib.pod_sum({{}}, {v(key)})"'),
-    Fault("rego.py", 'return f"{self.hits(expr)} != []"\n            case ir.Quantified(op="all"):', 'return f"{self.hits(expr)} == []"\n            case ir.Quantified(op="all"):'),
+    Fault(
+        "rego.py",
+        'return f"{self.hits(expr)} != []"\n            case ir.Quantified(op="all"):',
+        'return f"{self.hits(expr)} == []"\n            case ir.Quantified(op="all"):',
+    ),
     Fault("rego.py", 'yield f"not lib.undecided(s, {because})"', 'yield f"lib.undecided(s, {because})"'),
     Fault("rego.py", "return f\"lib.either({v(then)}, {v(otherwise)})\"", "return v(then)"),
     Fault("rego.py", "array.slice({self.array(of)}, 0, 1)", "array.slice({self.array(of)}, 1, 2)"),
     Fault("rego.py", 'return _Place.of(*self.literal, *keys)', 'return _Place.of(*self.literal, *keys[:-1])'),
     Fault("rego.py", 'guards.append(f"{quoted(trigger[0])} in s.tokens")', 'guards.append(f"not {quoted(trigger[0])} in s.tokens")'),
-    Fault("rego.py", 'return f"lib.pick({self.truth(test)}, {v(then)}, {v(otherwise)})"', 'return f"lib.pick({self.truth(test)}, {v(otherwise)}, {v(then)})"'),
+    Fault(
+        "rego.py",
+        'return f"lib.pick({self.truth(test)}, {v(then)}, {v(otherwise)})"',
+        'return f"lib.pick({self.truth(test)}, {v(otherwise)}, {v(then)})"',
+    ),
 )  # fmt: skip
 
 

@@ -115,7 +115,7 @@ class Policed:
         """What the API server makes of objects, in their order."""
         with ThreadPoolExecutor(WORKERS) as pool:
             answers = list(pool.map(self._send, values))
-        logged = self._annotations([audit for _, audit, *_ in answers])
+        logged = self._annotations([audit for status, audit, _ in answers if status < 300])
         found = []
         for status, audit, body in ((answer[0], answer[1], answer[2]) for answer in answers):
             if status >= 300:

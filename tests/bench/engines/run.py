@@ -135,7 +135,7 @@ def write(times: dict[str, list[float]], objects: int, rounds: int, figures: dic
     rows.append(f"| **API server, what the policies take** | {statistics.median(spent):.2f} ms | {min(spent):.2f} to {max(spent):.2f} |")
     PAGE.write_text(
         _PAGE.format(
-            head=f"CPython {platform.python_version()}, {objects} workloads of the fixtures, {rounds} rounds in turns, one request at a time.",
+            head=f"CPython {platform.python_version()}, {objects} workloads of the fixtures one at a time, {rounds} rounds in turns.",
             table="\n".join(rows),
             **figures,
         ),

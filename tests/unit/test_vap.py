@@ -1,0 +1,103 @@
+"""Policies for the API server: what stands in them; tests/differential proves what they say."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpuvet.cli.main import main
+from gpuvet.compiled.catalogue import RULES
+from gpuvet.generate.exports import needs_one_object
+from gpuvet.generate.vap import render_vap
+from gpuvet.language.printers import cel_totals
+from gpuvet.settings.config import load_settings
+from gpuvet.values.data import data_folder
+
+OWN = """\
+family: OWN
+rules:
+  - id: OWN001
+    name: too-many-cards
+    severity: warning
+    consequence: advice
+    on: container
+    trigger: {keys: [nvidia.com/gpu]}
+    parameters: {most: 4}
+    when: param('most') != null
+    bounds: {value: "limit('nvidia.com/gpu')", of: integer, maximum: 4}
+    why: We have no node with more than four cards.
+"""
+
+
+@pytest.fixture(scope="module")
+def written() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The committed policies with their bindings."""
+    files = sorted((data_folder("policies") / "vap").glob("*.yaml"))
+    return [tuple(yaml.load_all(path.read_text("utf-8"), yaml.CSafeLoader)) for path in files]
+
+
+def test_most_rules_that_need_one_object_reach_the_api_server() -> None:
+    wanted = [info for info in RULES if needs_one_object(info)]
+    assert sum(info.exports["cel"] is True for info in wanted) >= 0.85 * len(wanted)
+
+
+def test_errors_deny_and_warnings_warn(written: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    actions = {"errors": ["Deny", "Audit"], "warnings": ["Warn", "Audit"]}
+    for policy, binding in written:
+        name = policy["metadata"]["name"]
+        assert binding["spec"]["policyName"] == binding["metadata"]["name"] == name
+        assert binding["spec"]["validationActions"] == actions[name.rpartition("-")[2]]
+        assert policy["spec"]["failurePolicy"] == "Ignore"
+        assert len(policy["spec"]["matchConditions"]) <= 64
+
+
+def test_every_variable_is_behind_those_that_it_reads(written: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    for policy, _ in written:
+        known: set[str] = set()
+        for variable in policy["spec"]["variables"]:
+            assert set(re.findall(r"variables\.(\w+)", variable["expression"])) <= known, variable["name"]
+            known.add(variable["name"])
+
+
+def test_policies_fit_into_the_store(written: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    for policy, _ in written:
+        assert len(str(policy)) < 1_000_000, "etcd takes no object of more than 1.5 MiB"
+
+
+def test_a_rule_of_the_user_leaves_with_its_parameters_inlined(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(OWN, "utf-8")
+    config = tmp_path / "config.yaml"
+    config.write_text("bundle: strict\nruleFiles: [own.yaml]\nrules: {'*': 'off', OWN001: 'on'}\n", "utf-8")
+    files = render_vap(load_settings(config))
+    assert sorted(files) == ["own-custom-workloads-warnings.yaml", "own-workloads-warnings.yaml"]
+    policy, binding = yaml.safe_load_all(files["own-workloads-warnings.yaml"])
+    text = next(variable["expression"] for variable in policy["spec"]["variables"] if variable["name"] == "own001")
+    assert "> 4" in text
+    assert "param" not in text
+    assert policy["spec"]["failurePolicy"] == "Fail"
+    assert binding["spec"]["validationActions"] == ["Warn", "Audit"]
+
+
+def test_policies_are_written_anywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = str(tmp_path / "vap")
+    (tmp_path / "config.yaml").write_text("rules: {'*': 'off', QG004: 'on'}\n", "utf-8")
+    arguments = ["generate", "policies", "--target", "vap", "--config", str(tmp_path / "config.yaml"), "--out", target]
+    assert main(arguments) == 0
+    assert {path.name for path in Path(target).iterdir()} == {"qgpu-workloads-errors.yaml", "qgpu-custom-workloads-errors.yaml"}
+    assert main([*arguments, "--check"]) == 0
+    (Path(target) / "qgpu-workloads-errors.yaml").write_text("", "utf-8")
+    assert main([*arguments, "--check"]) == 1
+    assert "stale: vap/qgpu-workloads-errors.yaml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("value", "text"), [("a", "'a'"), ("it's", '"it\'s"'), ("a\n", '"a\\n"'), ("ä", "'ä'")])
+def test_texts_as_cel_writes_them(value: str, text: str) -> None:
+    assert cel_totals.quoted(value) == text
+
+
+@pytest.mark.parametrize(("text", "key"), [("1.2", "10111012"), ("1.2.0", "10111012"), ("0", "100"), ("10", "10210"), ("x", None)])
+def test_versions_as_texts_that_sort(text: str, key: str | None) -> None:
+    assert cel_totals.version_key(text) == key
+    assert cel_totals.version_key("9.1") < cel_totals.version_key("10")  # type: ignore[operator]
