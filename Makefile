@@ -7,11 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help demo test test-real lint format types layers generate drift cluster oracle bench bench-webhook image clean
-=======
-.PHONY: help demo test test-real lint format types layers generate drift cluster oracle bench mutate clean
->>>>>>> vap
+.PHONY: help demo test test-real lint format types layers generate drift cluster oracle bench bench-webhook bench-engines mutate image clean
 
 help: ## what can be made
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,8 +70,10 @@ oracle: $(VENV)/dev ## ask sigs.k8s.io/yaml again what it makes of our YAML case
 	@command -v go >/dev/null || { echo "oracle builds a small program and needs Go (https://go.dev/dl)" >&2; exit 1; }
 	@$(BIN)/python tests/real/oracle/make_table.py
 
-bench: $(VENV)/dev ## measure, and write docs/performance.md and docs/performance/engines.md
+bench: $(VENV)/dev ## measure, and write docs/performance.md
 	@$(BIN)/python tests/bench/run.py
+
+bench-engines: $(VENV)/dev ## measure the engines, and write their section of docs/performance.md; needs Go
 	@$(BIN)/python tests/bench/engines/run.py
 
 mutate: $(VENV)/dev ## put small faults into the printers and see that the differential tests notice; writes docs/parity.md

@@ -1,4 +1,4 @@
-"""How long one review takes in each engine: the same objects, the same rules, in turns, in one run. Writes docs/performance/engines.md.
+"""How long one review takes in each engine: the same objects, the same rules, in turns, in one run. Writes its section of docs/performance.md.
 
     python tests/bench/engines/run.py [--objects N] [--rounds N]
 
@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "tests")]
-PAGE = ROOT / "docs" / "performance" / "engines.md"
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "bench")]
+
+from page import write_section  # type: ignore[import-not-found]
+
 WORKLOADS = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob")
 
 
 def main() -> None:
-    """Measures and writes the page."""
+    """Measures and writes the section."""
     from cluster.build import components
     from differential.objects import fixtures
     from differential.opa import Opa, server
@@ -128,25 +130,18 @@ def pod_of(count: int) -> dict[str, Any]:
 
 
 def write(times: dict[str, list[float]], objects: int, rounds: int, figures: dict[str, float]) -> None:
-    """The page."""
+    """The section."""
     with_, without = (times[name] for name in times if name.startswith("API"))
     rows = [f"| {name} | {statistics.median(each):.2f} ms | {min(each):.2f} to {max(each):.2f} |" for name, each in times.items()]
     spent = [one - other for one, other in zip(with_, without, strict=True)]
     rows.append(f"| **API server, what the policies take** | {statistics.median(spent):.2f} ms | {min(spent):.2f} to {max(spent):.2f} |")
-    PAGE.write_text(
-        _PAGE.format(
-            head=f"CPython {platform.python_version()}, {objects} workloads of the fixtures one at a time, {rounds} rounds in turns.",
-            table="\n".join(rows),
-            **figures,
-        ),
-        "utf-8",
-    )
+    head = f"CPython {platform.python_version()}, {objects} workloads of the fixtures, {rounds} rounds in turns, one request at a time."
+    write_section("The engines", _SECTION.format(head=head, table="\n".join(rows), **figures))
 
 
-_PAGE = """\
-# How long a review takes in each engine
-
-Measured by `tests/bench/engines/run.py`, which writes this page: the same objects and the same rules of the default bundle, in one run.
+_SECTION = """\
+Measured by `make bench-engines` (`tests/bench/engines/run.py`), which writes this section: how long a review takes in each
+engine, for the same objects and the same rules of the default bundle, in one run.
 
 {head}
 
