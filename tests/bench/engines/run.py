@@ -1,4 +1,6 @@
-"""How long one review takes in each engine: the same objects, the same rules, in turns, in one run. Writes its section of docs/performance.md.
+"""How long one review takes in each engine: the same objects, the same rules, in turns, in one run.
+
+Writes a section of docs/performance.md:
 
     python tests/bench/engines/run.py [--objects N] [--rounds N]
 
@@ -18,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "bench")]
+sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "bench"))
 
 from page import write_section  # type: ignore[import-not-found]
 
@@ -75,7 +78,6 @@ def main() -> None:
         options.rounds,
         {"generation": generation, "enforced": enforced, "most": most, "size": sum(map(len, files.values()))},
     )
-    print(PAGE.read_text("utf-8"))
 
 
 def elsewhere(value: dict[str, Any]) -> dict[str, Any]:
