@@ -437,8 +437,9 @@ def VJ133(s: Any, p: Any) -> bool:
 
 def VJ134(s: Any, p: Any) -> bool:
     object_ = s.object
+    v1 = cycles(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'), 'name', ('dependsOn', 'name'))
     for node in items(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks')):
-        if member((node.get('name') if type(node) is dict else get(node, 'name')), cycles(get((get(object_.get('spec'), 'jobTemplate', 'spec') if (object_.get('kind') == 'CronJob') else object_.get('spec')), 'tasks'), 'name', ('dependsOn', 'name'))):
+        if member((node.get('name') if type(node) is dict else get(node, 'name')), v1):
             return True
     return False
 

@@ -101,8 +101,16 @@ class _Screen(Printer):
         uses_key = any(ir.KeyOf(var) in ir.walk(expr) for expr in (*tests, *(other for _, other in loops[1:])))
         if isinstance(of, ir.Python):
             raise _Unfit
+        before = dict(self.hoisted)
+        # Code of ours may take long, and says the same for every item.
+        for part in dict.fromkeys(part for test in tests for part in ir.parts(test) if isinstance(part, ir.Python)):
+            if part not in self.hoisted and ir.free(part) <= bound:
+                self.count += 1
+                yield f"{indent}v{self.count} = {self.value(part)}"
+                self.hoisted[part] = f"v{self.count}"
         yield f"{indent}for {self.target(var, uses_key)} in {self.drawn(of, uses_key)}:"
         yield from self.steps(tests, loops[1:], bound | {var}, indent + "    ")
+        self.hoisted = before
 
     def test(
         self, test: ir.Expr, rest: list[ir.Expr], loops: list[tuple[str, ir.Expr]], bound: frozenset[str], indent: str
