@@ -68,7 +68,7 @@ REGO = (
     Fault("rego.py", '(left, right) if op in ("<", "<=") else (right, left)', "(left, right)"),
     Fault("rego.py", "quoted(f'^(?:{pattern})$')", "quoted(f'^(?:{pattern})')"),
     Fault("rego.py", '"%": "mod"', '"%": "floored"'),
-    Fault("rego.py", '"sum": "total"', '"sum": "largest"'),
+    Fault("rego.py", 'return f"lib.member({v(item)}, {v(of)})"', 'return f"lib.member({v(of)}, {v(item)})"'),
     Fault("rego.py", "lib.{'whole' if ir.type_of(of) == 'quantity' else 'integer'}", "lib.integer"),
     Fault("rego.py", 'return f"lib.quantity({v(of)})"', 'return f"lib.integer({v(of)})"'),
     Fault("rego.py", 'return f"lib.pod_sum(s.pod, {v(key)})"', 'return f"lib.pod_sum({{}}, {v(key)})"'),
@@ -79,7 +79,7 @@ REGO = (
     ),
     Fault("rego.py", 'yield f"not lib.undecided(s, {because})"', 'yield f"lib.undecided(s, {because})"'),
     Fault("rego.py", "return f\"lib.either({v(then)}, {v(otherwise)})\"", "return v(then)"),
-    Fault("rego.py", "array.slice({self.array(of)}, 0, 1)", "array.slice({self.array(of)}, 1, 2)"),
+    Fault("rego.py", 'return f"lib.is_type({v(of)}, {quoted(name)})"', 'return f"lib.no(lib.is_type({v(of)}, {quoted(name)}))"'),
     Fault("rego.py", 'return _Place.of(*self.literal, *keys)', 'return _Place.of(*self.literal, *keys[:-1])'),
     Fault("rego.py", 'guards.append(f"{quoted(trigger[0])} in s.tokens")', 'guards.append(f"not {quoted(trigger[0])} in s.tokens")'),
     Fault(

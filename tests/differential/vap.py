@@ -143,6 +143,8 @@ class Policed:
                 path = resource_path(self.server, value)
         except (KeyError, StopIteration, AttributeError, TypeError):
             return 404, audit, "not a kind that is served"
+        if not (path.isascii() and path.isprintable() and " " not in path):
+            return 404, audit, "not a kind that is served"
         body = json.dumps(value).encode()
         for _ in range(2):
             if not hasattr(self._local, "connection"):

@@ -146,7 +146,8 @@ def write(times: dict[str, list[float]], objects: int, rounds: int, figures: dic
 _PAGE = """\
 # How long a review takes in each engine
 
-Measured by `tests/bench/engines/run.py`, which writes this page: the same objects and the same rules of the default bundle, in one run.
+Measured by `tests/bench/engines/run.py`, which writes this page: the same objects and the same rules of the default bundle, in one
+run, on two cores with other work beside them: ratios count, not digits.
 
 {head}
 
