@@ -118,6 +118,11 @@ class Policed:
         logged = self._annotations([audit for status, audit, _ in answers if status < 300])
         found = []
         for status, audit, body in ((answer[0], answer[1], answer[2]) for answer in answers):
+            said = str(body.get("message", "")) if isinstance(body, dict) else ""
+            if "ValidatingAdmissionPolicy '" in said:
+                # Nothing is denied here, but an evaluation that fails is.
+                found.append(Seen("", {}, frozenset(), (said,)))
+                continue
             if status >= 300:
                 found.append(Seen(str(body.get("message", body)) if isinstance(body, dict) else str(body), {}, frozenset(), ()))
                 continue
@@ -137,6 +142,8 @@ class Policed:
             with self._lock:
                 path = resource_path(self.server, value)
         except (KeyError, StopIteration, AttributeError, TypeError):
+            return 404, audit, "not a kind that is served"
+        if not (path.isascii() and path.isprintable() and " " not in path):
             return 404, audit, "not a kind that is served"
         body = json.dumps(value).encode()
         for _ in range(2):

@@ -796,7 +796,8 @@ class Printer:
         if one.type == "null":
             return _literal(None)
         settled = self.constant(key)
-        if isinstance(settled, str) and self.scope.typed:
+        # What is drawn from the metadata, say, may be a list: `managedFields` beside the labels.
+        if isinstance(settled, str) and self.scope.typed and not isinstance(base, ir.Name):
             return Code(f"{one.text.removesuffix(_OR_NONE) if not one.atom else one.text}{_step(settled)}{_OR_NONE}")
         if isinstance(settled, str):
             if not one.atom and one.text.endswith(_OR_NONE):
