@@ -68,8 +68,13 @@ class Verdicts:
         for verdict in self.reference.judge.judge(document, "-", EmptyContext()):
             assert not verdict.crashes, (verdict.crashes, value)
             fragment = fragment or verdict.fragment
-            found |= {(one.rule, path_text(one.path, value)) for one in verdict.findings if one.rule in self.told}
+            found |= {(one.rule, one_line(path_text(one.path, value))) for one in verdict.findings if one.rule in self.told}
         return frozenset(found), fragment or PLACEHOLDER.search(text) is not None or odd_amounts(value)
+
+
+def one_line(text: str) -> str:
+    """As a policy says it: a message of two lines would be dropped."""
+    return text.replace("\n", " ").replace("\t", " ")
 
 
 def odd_amounts(value: Any) -> bool:
