@@ -25,6 +25,8 @@ BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindi
 _AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}
 _FAILURE = "validation.policy.admission.k8s.io/validation_failure"
 WORKERS = 8
+_WHOLE = 10 * 1024 - 8
+"""Bytes of an audit annotation from which on the API server may have cut it."""
 
 
 class Seen(NamedTuple):
@@ -37,6 +39,8 @@ class Seen(NamedTuple):
     found: frozenset[tuple[str, str]]
     """(rule, path)."""
     errors: tuple[str, ...]
+    cut: bool = False
+    """More may have been found than the API server's audit log holds."""
 
 
 @contextmanager
@@ -128,10 +132,12 @@ class Policed:
                 continue
             annotations = logged[audit]
             texts = [value for key, value in annotations.items() if key.endswith("/violations")]
-            pairs = frozenset((one.partition(" ")[0], one.partition(" ")[2]) for text in texts for one in text.split("; "))
+            cut = any(len(text.encode()) > _WHOLE for text in texts)
+            whole = [text if len(text.encode()) <= _WHOLE else text.rpartition("; ")[0] for text in texts]
+            pairs = frozenset((one.partition(" ")[0], one.partition(" ")[2]) for text in whole for one in text.split("; "))
             failures = json.loads(annotations.get(_FAILURE, "[]"))
             errors = tuple(one["message"] for one in failures if "resulted in error" in one["message"] or "fails to" in one["message"])
-            found.append(Seen("", body, pairs, errors))
+            found.append(Seen("", body, pairs, errors, cut))
         return found
 
     def _send(self, value: dict[str, Any]) -> tuple[int, str, Any]:
