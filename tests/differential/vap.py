@@ -147,7 +147,7 @@ class Policed:
         try:
             with self._lock:
                 path = resource_path(self.server, value)
-        except (KeyError, StopIteration, AttributeError, TypeError):
+        except (KeyError, StopIteration, AttributeError, TypeError, UnicodeError):
             return 404, audit, "not a kind that is served"
         if not (path.isascii() and path.isprintable() and " " not in path):
             return 404, audit, "not a kind that is served"

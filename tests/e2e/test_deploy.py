@@ -52,6 +52,8 @@ def test_manifests(cluster: ApiServer, tmp_path: Path, bundle: str, capsys: pyte
     (tmp_path / ".gpuvet.yaml").write_text(f"bundle: {bundle}\n")
     assert main(["webhook", "certs", "--out", str(tmp_path), "--host", "gpuvet-webhook.gpuvet-system.svc"]) == 0
     capsys.readouterr()
+    # Another test may have left one that points outside the cluster.
+    cluster.kubectl("delete", "validatingwebhookconfiguration", "gpuvet", "--ignore-not-found")
     assert main(["webhook", "manifests", "--ca", str(tmp_path / "ca.crt"), "--config", str(tmp_path / ".gpuvet.yaml"), "--cluster"]) == 0
     out = applied(cluster, capsys.readouterr().out)
     assert "validatingwebhookconfiguration.admissionregistration.k8s.io/gpuvet serverside-applied" in out
