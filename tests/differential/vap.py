@@ -144,10 +144,12 @@ class Policed:
         """One dry-run creation: status, audit id, body."""
         audit = str(uuid.uuid4())
         headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json", "Audit-ID": audit}
+        if not f"{value['apiVersion']}{value['kind']}".isascii():
+            return 404, audit, "not a kind that is served"
         try:
             with self._lock:
                 path = resource_path(self.server, value)
-        except (KeyError, StopIteration, AttributeError, TypeError, UnicodeError):
+        except (KeyError, StopIteration, AttributeError, TypeError):
             return 404, audit, "not a kind that is served"
         if not (path.isascii() and path.isprintable() and " " not in path):
             return 404, audit, "not a kind that is served"
