@@ -70,15 +70,7 @@ def groups(settings: Settings) -> list[Group]:
 
 def render_vap(settings: Settings, rules: list[Exported] | None = None) -> dict[str, str]:
     """File name in policies/vap/ -> text. `rules`: those that are exported. Raises ConfigError."""
-    files = {}
-    rules = exported(settings, "cel") if rules is None else rules
-    for group in groups(settings):
-        for vocabulary in dict.fromkeys(one.bound.info.vocabulary for one in rules):
-            for severity, (word, _) in ACTIONS.items():
-                policy = _policy(settings, group, vocabulary, severity, rules)
-                if policy is not None:
-                    files[f"{vocabulary}-{group.name}-{word}.yaml"] = HEADER + to_yaml(policy)
-    return files
+    return {f"{name}.yaml": HEADER + to_yaml(policy) for name, policy in _policies(settings, rules)}
 
 
 def to_yaml(documents: Iterable[Any]) -> str:
@@ -100,15 +92,18 @@ def to_yaml(documents: Iterable[Any]) -> str:
 
 def policies(settings: Settings) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Policies with their bindings."""
-    rules = exported(settings, "cel")
-    found = []
+    return [(policy[0], policy[1]) for _, policy in _policies(settings)]
+
+
+def _policies(settings: Settings, rules: list[Exported] | None = None) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Name, and the policy with its binding."""
+    rules = exported(settings, "cel") if rules is None else rules
     for group in groups(settings):
         for vocabulary in dict.fromkeys(one.bound.info.vocabulary for one in rules):
-            for severity in ACTIONS:
+            for severity, (word, _) in ACTIONS.items():
                 policy = _policy(settings, group, vocabulary, severity, rules)
                 if policy is not None:
-                    found.append((policy[0], policy[1]))
-    return found
+                    yield f"{vocabulary}-{group.name}-{word}", policy
 
 
 def _policy(settings: Settings, group: Group, vocabulary: str, severity: str, rules: Sequence[Exported]) -> list[dict[str, Any]] | None:

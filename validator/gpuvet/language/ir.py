@@ -449,6 +449,31 @@ def parts(expr: Expr) -> list[Expr]:
     return found
 
 
+def placed_by(expr: Expr) -> Expr | None:
+    """What an expression is worked out from, where findings about it point to; None when it stands in no place of that kind."""
+    match expr:
+        case (
+            Defined(_, of)
+            | QuantityOf(of)
+            | IntegerOf(of)
+            | VersionOf(of)
+            | Present(of)
+            | Text(_, of)
+            | Parsed(of)
+            | Nearest(of)
+            | First(of)
+            | Size(of)
+            | Flatten(of)
+            | Fold(_, of)
+            | Arithmetic(_, of)
+            | Quantified(_, _, of)
+        ):
+            return of
+        case Concat(parts) if parts:
+            return parts[0]
+    return None
+
+
 def type_of(expr: Expr) -> str:
     """`quantity`, `integer`, `version`, `bool`, `list` or `any`."""
     match expr:

@@ -933,26 +933,8 @@ class Printer:
             case ir.If(test, then, otherwise):
                 one, other = self.place(then), self.place(otherwise)
                 return [one] if one == other else [f"({self.test(test)} ? {one} : {other})"]
-            case (
-                ir.Defined(_, of)
-                | ir.QuantityOf(of)
-                | ir.IntegerOf(of)
-                | ir.VersionOf(of)
-                | ir.Present(of)
-                | ir.Text(_, of)
-                | ir.Parsed(of)
-                | ir.Nearest(of)
-                | ir.First(of)
-                | ir.Size(of)
-                | ir.Flatten(of)
-                | ir.Fold(_, of)
-                | ir.Arithmetic(_, of)
-                | ir.Quantified(_, _, of)
-            ):
-                return self._segments(of)
-            case ir.Concat(parts) if parts:
-                return self._segments(parts[0])
-        return self._segments(ir.Root("self"))
+        of = ir.placed_by(expr)
+        return self._segments(of if of is not None else ir.Root("self"))
 
     def _member_segments(self, base: ir.Expr, key: ir.Expr) -> list[str]:
         before = self._segments(base)

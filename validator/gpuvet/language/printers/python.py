@@ -318,26 +318,8 @@ class Printer:
                 return f"('found', ({kind!r}, {self.value(name)}, {self.value(namespace)}))"
             case ir.If(test, then, otherwise):
                 return f"({self.place(then)} if {self.value(test)} else {self.place(otherwise)})"
-            case (
-                ir.Defined(_, of)
-                | ir.QuantityOf(of)
-                | ir.IntegerOf(of)
-                | ir.VersionOf(of)
-                | ir.Present(of)
-                | ir.Text(_, of)
-                | ir.Parsed(of)
-                | ir.Nearest(of)
-                | ir.First(of)
-                | ir.Size(of)
-                | ir.Flatten(of)
-                | ir.Fold(_, of)
-                | ir.Arithmetic(_, of)
-                | ir.Quantified(_, _, of)
-            ):
-                return self.place(of)
-            case ir.Concat(parts) if parts:
-                return self.place(parts[0])
-        return "('self',)"
+        of = ir.placed_by(expr)
+        return self.place(of) if of is not None else "('self',)"
 
     def located(self, expr: ir.Expr) -> str:
         match expr:

@@ -461,26 +461,8 @@ class Printer:
                 return _Place(f"{name}(s)")
             case ir.If(test, then, otherwise):
                 return _Place(f"lib.pick({self.truth(test)}, {self.place(then).code}, {self.place(otherwise).code})")
-            case (
-                ir.Defined(_, of)
-                | ir.QuantityOf(of)
-                | ir.IntegerOf(of)
-                | ir.VersionOf(of)
-                | ir.Present(of)
-                | ir.Text(_, of)
-                | ir.Parsed(of)
-                | ir.Nearest(of)
-                | ir.First(of)
-                | ir.Size(of)
-                | ir.Flatten(of)
-                | ir.Fold(_, of)
-                | ir.Arithmetic(_, of)
-                | ir.Quantified(_, _, of)
-            ):
-                return self.place(of)
-            case ir.Concat(parts) if parts:
-                return self.place(parts[0])
-        return _Place.of('"self"')
+        of = ir.placed_by(expr)
+        return self.place(of) if of is not None else _Place.of('"self"')
 
     def located(self, expr: ir.Expr) -> str:
         """An array of [place, value]."""
