@@ -9,11 +9,12 @@ import yaml
 
 from gpuvet import __version__
 from gpuvet.admission.certificates import make_certificates, trusted
-from gpuvet.admission.install import Plan, manifests, to_yaml, unknown_kinds, webhook_configuration
+from gpuvet.admission.install import Plan, manifests, unknown_kinds, webhook_configuration
 from gpuvet.cli.main import main
 from gpuvet.cluster.doctor import diagnose
 from gpuvet.cluster.watch import KINDS
 from gpuvet.manifests.workload_table import TABLE
+from gpuvet.manifests.written import to_yaml
 from gpuvet.settings.config import load_settings
 
 WATCHED = tuple(kind.resource for kind in KINDS)

@@ -5,8 +5,9 @@ import re
 from base64 import b64encode
 from typing import Any
 
-from gpuvet.admission.install import Plan, manifests, to_yaml, webhook_configuration
+from gpuvet.admission.install import Plan, manifests, webhook_configuration
 from gpuvet.compiled.bundles import BUNDLES
+from gpuvet.manifests.written import to_yaml
 
 _NAME, _NAMESPACE, _IMAGE, _REPLICAS = "sentinel-name", "sentinel-namespace", "sentinel-image", 987654
 _CA = b"sentinel-ca"

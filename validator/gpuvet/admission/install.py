@@ -1,12 +1,10 @@
 """Everything that runs the webhook in a cluster, as manifests made from the active rules and the workload table."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import ceil
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
-
-import yaml
 
 from gpuvet.admission.review import SHARE, RuleState
 from gpuvet.admission.state import load_state
@@ -63,25 +61,6 @@ def manifests(plan: Plan) -> list[dict[str, Any]]:
     if plan.ca is None:
         found += _cert_manager(plan)
     return [*found, _service(plan), _deployment(plan), _disruption_budget(plan), _network_policy(plan), webhook_configuration(plan)]
-
-
-def to_yaml(documents: Iterable[Mapping[str, Any]]) -> str:
-    """One stream."""
-    return "---\n".join(yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=160, allow_unicode=True) for document in documents)
-
-
-class _Dumper(yaml.SafeDumper):
-    """Texts of several lines as blocks, no aliases."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
-
-
-_Dumper.add_representer(str, _text)
 
 
 def webhook_configuration(plan: Plan) -> dict[str, Any]:

@@ -66,7 +66,8 @@ def run_serve(options: argparse.Namespace) -> int:
 
 def run_manifests(options: argparse.Namespace) -> int:
     """The exit code. Raises ConfigError when the configuration is wrong."""
-    from gpuvet.admission.install import Plan, manifests, to_yaml, unknown_kinds, webhook_configuration
+    from gpuvet.admission.install import Plan, manifests, unknown_kinds, webhook_configuration
+    from gpuvet.manifests.written import to_yaml
 
     watched: tuple[tuple[str, str], ...] = ()
     if options.cluster:

@@ -18,6 +18,7 @@ from gpuvet.generate.policies import Exported, exported
 from gpuvet.language.printers import cel_totals as total
 from gpuvet.language.printers.cel import Printer, Scope, Shared, _digest_text
 from gpuvet.manifests.workloads import INDEX, Row
+from gpuvet.manifests.written import to_yaml
 from gpuvet.resolve.lowered import lower_field
 from gpuvet.settings.config import Settings
 
@@ -26,6 +27,8 @@ ACTIONS = {"error": ("errors", "Deny"), "warning": ("warnings", "Warn")}
 LONGEST_MESSAGE = 3900
 """Bytes of a denial; the API server drops one of more than 5 KiB, and one with a line break."""
 _LONGEST_LINE = 700
+_ONE_LINE = 1_000_000
+"""Characters: an expression is not folded, so that a change of it is a change of one line."""
 
 _STAYS = {"name": "is-not-being-deleted", "expression": "!has(dyn(object).metadata.deletionTimestamp)"}
 _NO_NODE = {"name": "is-not-from-a-node", "expression": "!('system:nodes' in request.userInfo.groups)"}
@@ -70,24 +73,7 @@ def groups(settings: Settings) -> list[Group]:
 
 def render_vap(settings: Settings, rules: list[Exported] | None = None) -> dict[str, str]:
     """File name in policies/vap/ -> text. `rules`: those that are exported. Raises ConfigError."""
-    return {f"{name}.yaml": HEADER + to_yaml(policy) for name, policy in _policies(settings, rules)}
-
-
-def to_yaml(documents: Iterable[Any]) -> str:
-    """One stream."""
-    import yaml
-
-    fastest: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-
-    class Dumper(fastest):  # type: ignore[misc]
-        def ignore_aliases(self, data: Any) -> bool:
-            return True
-
-    def text(dumper: Any, value: str) -> Any:
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
-
-    Dumper.add_representer(str, text)
-    return "---\n".join(yaml.dump(one, Dumper=Dumper, sort_keys=False, width=1_000_000, allow_unicode=True) for one in documents)
+    return {f"{name}.yaml": HEADER + to_yaml(policy, width=_ONE_LINE) for name, policy in _policies(settings, rules)}
 
 
 def policies(settings: Settings) -> list[tuple[dict[str, Any], dict[str, Any]]]:
