@@ -338,7 +338,8 @@ def app_fixture(metrics: Metrics) -> Webhook:
 
 def http(app: Webhook, method: str, path: str, data: bytes = b"", **environ: Any) -> tuple[int, bytes]:
     answers: list[str] = []
-    whole = {"REQUEST_METHOD": method, "PATH_INFO": path, "wsgi.input": io.BytesIO(data), "CONTENT_TYPE": "application/json"} | environ
+    whole = {"REQUEST_METHOD": method, "PATH_INFO": path, "wsgi.input": io.BytesIO(data), "CONTENT_TYPE": "application/json"}
+    whole |= {"CONTENT_LENGTH": str(len(data))} | environ
     sent = b"".join(app(whole, lambda status, headers: answers.append(status)))
     return int(answers[0].split()[0]), sent
 
@@ -351,6 +352,8 @@ def test_paths_and_statuses(app: Webhook) -> None:
     assert http(app, "POST", "/validate", good, CONTENT_TYPE="text/plain")[0] == 415
     assert http(app, "POST", "/validate", b"x", CONTENT_LENGTH=str(MAX_BODY + 1))[0] == 413
     assert http(app, "POST", "/validate", b"x" * (MAX_BODY + 1))[0] == 413
+    for length in ("", "-1", "x", "\N{ARABIC-INDIC DIGIT ONE}", "1" * 5000):
+        assert http(app, "POST", "/validate", good, CONTENT_LENGTH=length)[0] == 411
     assert http(app, "POST", "/validate", b"x")[0] == 400
     assert http(app, "GET", "/healthz")[0] == 200
     assert http(app, "GET", "/readyz")[0] == 503

@@ -24,6 +24,11 @@ class Metrics:
         self.certificate = Gauge(
             "gpuvet_certificate_expiry_timestamp_seconds", "When the serving certificate ends.", registry=self.registry
         )
+        self.certificate_current = Gauge(
+            "gpuvet_certificate_last_reload_success",
+            "0 while the file holds another than the one in use.",
+            registry=self.registry,
+        )
         self.watch = Gauge("gpuvet_context_synced", "1 while a kind of the cluster is watched.", ("kind",), registry=self.registry)
         self._kinds: set[str] = set()
 

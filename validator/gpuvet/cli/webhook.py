@@ -21,7 +21,7 @@ def register(commands: Any) -> None:
     serve.add_argument("--host", default="0.0.0.0", help="address to listen on (default: all)")  # noqa: S104
     serve.add_argument("--port", type=int, default=8443)
     serve.add_argument("--tls-cert", required=True, metavar="FILE")
-    serve.add_argument("--tls-key", required=True, metavar="FILE", help="in PKCS#8")
+    serve.add_argument("--tls-key", required=True, metavar="FILE", help="in PEM, not encrypted")
     serve.add_argument("--config", metavar="FILE", help="a .gpuvet.yaml; its folder is watched for changes")
     serve.add_argument("--cluster", action="store_true", help="know profiles, nodes and devices of the cluster (needs gpuvet[cluster])")
     serve.set_defaults(run=run_serve)
