@@ -51,7 +51,8 @@ class JsonLines(logging.Formatter):
             line["message"] = message
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+        # ASCII: some that read logs take other characters for the end of a line.
+        return json.dumps(line)
 
 
 def log_config(level: str = "INFO") -> dict[str, Any]:

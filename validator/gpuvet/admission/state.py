@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path as FilePath
 
 from gpuvet.admission.review import RuleState
+from gpuvet.engine.conditions import OTHERS, WHOLE
 from gpuvet.engine.context import Context
 from gpuvet.engine.domains import Domains
 from gpuvet.engine.judge import Judge
@@ -41,6 +42,12 @@ def load_state(config: FilePath | None, context: Context, ask: Ask = nobody, bun
     judge = Judge(seen, rows, settings.platform, domains=Domains(settings.domains))
     owners = frozenset(INDEX if rows is None else rows)
     return RuleState(judge, context, rules_digest(seen, settings), owners, ask(settings))
+
+
+def kinds_of(state: RuleState) -> frozenset[str]:
+    """That the webhook may be asked about."""
+    others = {other.kind for other in (*OTHERS, *WHOLE)} | {kind for rule in state.judge.rules.rules for kind in rule.kinds}
+    return frozenset(kind for _, kind in state.owners) | {kind.partition(".")[0] for kind in others}
 
 
 def rules_digest(rules: RuleSet, settings: Settings) -> str:

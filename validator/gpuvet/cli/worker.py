@@ -9,7 +9,7 @@ from gpuvet.admission.app import Webhook
 from gpuvet.admission.certificates import expiry
 from gpuvet.admission.metrics import Metrics
 from gpuvet.admission.serve import ENVIRONMENT, INTERVAL, Options
-from gpuvet.admission.state import RuleWatch
+from gpuvet.admission.state import RuleWatch, kinds_of
 from gpuvet.cli.outside import outside
 from gpuvet.engine.context import Context, EmptyContext
 
@@ -28,7 +28,7 @@ def application() -> Webhook:
         watched.start()
         context, ready = watched, watched.ready
     config = FilePath(options.config) if options.config else None
-    rules = RuleWatch(config, context, INTERVAL, lambda ok, state: metrics.loaded(ok, state.digest), outside)
+    rules = RuleWatch(config, context, INTERVAL, lambda ok, state: metrics.loaded(ok, state.digest, kinds_of(state)), outside)
     rules.start()
     _tell_of_certificate(metrics, FilePath(options.tls_cert))
     return Webhook(rules, metrics, ready)
