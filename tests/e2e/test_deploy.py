@@ -10,8 +10,9 @@ import yaml
 
 from cluster.server import ApiServer
 from e2e.cluster import install_cert_manager
-from gpuvet.admission.install import Plan, webhook_configuration
+from gpuvet.admission.install import Plan, manifests, webhook_configuration
 from gpuvet.cli.main import main
+from gpuvet.cluster.watch import KINDS
 from gpuvet.compiled.bundles import BUNDLES
 
 pytestmark = pytest.mark.real
@@ -139,6 +140,59 @@ def test_chart_takes_a_configuration_of_ones_own(cluster: ApiServer, helm: str, 
     assert "example.com/usage" in str(entries)
     assert {entry["failurePolicy"] for entry in entries} == {"Ignore", "Fail"}
     applied(cluster, yaml.safe_dump(found["ValidatingWebhookConfiguration"]))
+
+
+PODS = """
+imagePullSecrets: [{name: registry}]
+priorityClassName: ""
+nodeSelector: {node-role.kubernetes.io/control-plane: ""}
+tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists, effect: NoSchedule}]
+affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}
+resources: {requests: {cpu: 500m, memory: 256Mi}, limits: {memory: 1Gi}}
+"""
+
+
+def test_chart_places_pods_as_told(cluster: ApiServer, helm: str, tmp_path: Path) -> None:
+    own = tmp_path / "values.yaml"
+    own.write_text(PODS)
+    run(helm, "lint", "--strict", str(CHART), "--values", str(own))
+    found = rendered(helm, "--values", str(own))["Deployment"]
+    pod, wanted = found["spec"]["template"]["spec"], yaml.safe_load(PODS)
+    assert {name: pod.get(name) for name in ("imagePullSecrets", "nodeSelector", "tolerations", "affinity")} == {
+        name: wanted[name] for name in ("imagePullSecrets", "nodeSelector", "tolerations", "affinity")
+    }
+    assert "priorityClassName" not in pod
+    assert pod["containers"][0]["resources"]["requests"] == wanted["resources"]["requests"]
+    assert pod["containers"][0]["resources"]["limits"]["memory"] == "1Gi"
+    cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": "gpuvet-system"}})
+    applied(cluster, yaml.safe_dump(found))
+
+
+def test_chart_makes_what_the_command_prints(helm: str) -> None:
+    """Of every kind, with the same names: one source."""
+    done = template(helm, "--set", "replicas=2")
+    shown = {(value["kind"], value["metadata"]["name"]): value for value in yaml.safe_load_all(done.stdout) if value}
+    image = shown["Deployment", "gpuvet-webhook"]["spec"]["template"]["spec"]["containers"][0]["image"]
+    for wanted in manifests(Plan(image=image, watched=tuple(kind.resource for kind in KINDS))):
+        if wanted["kind"] == "Namespace":
+            continue
+        found = shown.pop((wanted["kind"], wanted["metadata"]["name"]))
+        if wanted["kind"] == CONFIGURATION:
+            continue  # below, entry by entry
+        assert found == wanted, wanted["kind"]
+    assert shown == {}
+
+
+def test_kustomize_overlay_sets_the_image(cluster: ApiServer, tmp_path: Path) -> None:
+    (tmp_path / "base").symlink_to(DEPLOY / "kustomize" / "base")
+    overlay = tmp_path / "overlay"
+    overlay.mkdir()
+    images = [{"name": "gpuvet", "newName": "registry.example.com/gpuvet", "newTag": "1.2.3"}]
+    (overlay / "kustomization.yaml").write_text(yaml.safe_dump({"resources": ["../base"], "images": images}))
+    done = cluster.kubectl("kustomize", str(overlay), "--load-restrictor=LoadRestrictionsNone")
+    assert done.returncode == 0, done.stderr
+    (deployment,) = (value for value in yaml.safe_load_all(done.stdout) if value["kind"] == "Deployment")
+    assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == "registry.example.com/gpuvet:1.2.3"
 
 
 @pytest.mark.parametrize(

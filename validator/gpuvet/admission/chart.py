@@ -37,7 +37,7 @@ def render_chart(version: str, watched: tuple[tuple[str, str], ...]) -> dict[str
     files = {entries[bundle]: to_yaml([{"webhooks": _bare(plan, bundle)}]) for bundle in reversed(BUNDLES)}
     return {
         "Chart.yaml": to_yaml([chart]),
-        "values.yaml": _VALUES.replace("BUNDLES", ", ".join(BUNDLES)),
+        "values.yaml": _values(plan),
         "values.schema.json": _schema(),
         ".helmignore": "*.orig\n",
         **files,
@@ -45,6 +45,14 @@ def render_chart(version: str, watched: tuple[tuple[str, str], ...]) -> dict[str
         "templates/NOTES.txt": _NOTES,
         **{f"templates/{name}": text for name, text in _templates(plan)},
     }
+
+
+def _values(plan: Plan) -> str:
+    """With what the Pods of the manifests have."""
+    pod = next(document["spec"]["template"]["spec"] for document in manifests(plan) if document["kind"] == "Deployment")
+    resources = to_yaml([{"resources": pod["containers"][0]["resources"]}]).strip()
+    text = _VALUES.replace("BUNDLES", ", ".join(BUNDLES)).replace("RESOURCES", resources)
+    return text.replace("PRIORITY", pod["priorityClassName"])
 
 
 def _bare(plan: Plan, bundle: str) -> list[dict[str, Any]]:
@@ -91,6 +99,10 @@ def _leave_places(document: dict[str, Any]) -> None:
     pod["containers"][0]["args"].append("sentinel-config-argument")
     pod["containers"][0]["volumeMounts"].append("sentinel-config-mount")
     pod["volumes"].append("sentinel-config-volume")
+    pod["priorityClassName"] = "sentinel-priority"
+    pod["containers"][0]["resources"] = "sentinel-resources"
+    for value in _OF_PODS:
+        pod[value] = f"sentinel-{value}"
 
 
 def _webhooks(plan: Plan, entries: dict[str, str]) -> str:
@@ -150,7 +162,15 @@ def _templated(text: str) -> str:
     return text
 
 
+_OF_PODS = ("imagePullSecrets", "nodeSelector", "tolerations", "affinity")
+"""Values that stand in the Pods as they are given."""
 _PLACES = {
+    **{
+        f"sentinel-{value}": f"{{{{- with .Values.{value} }}}}\n{value}: {{{{- toYaml . | nindent 8 }}}}\n{{{{- end }}}}"
+        for value in _OF_PODS
+    },
+    "sentinel-priority": "{{- with .Values.priorityClassName }}\npriorityClassName: {{ . }}\n{{- end }}",
+    "sentinel-resources": "resources: {{- toYaml .Values.resources | nindent 10 }}",
     "sentinel-config-argument": '{{- if include "gpuvet.config" . }}\n- --config=/etc/gpuvet/config/.gpuvet.yaml\n{{- end }}',
     "sentinel-config-mount": (
         '{{- if include "gpuvet.config" . }}\n- name: config\n  mountPath: /etc/gpuvet/config\n  readOnly: true\n{{- end }}'
@@ -330,7 +350,15 @@ image:
   repository: gpuvet
   # The chart's own version by default.
   tag: ""
+# Secrets of the registry: [{name: NAME}].
+imagePullSecrets: []
 replicas: 2
+RESOURCES
+# Empty: none. Some clusters keep this one to kube-system, unless a ResourceQuota of the namespace lets it in.
+priorityClassName: PRIORITY
+nodeSelector: {}
+tolerations: []
+affinity: {}
 # What to enforce: BUNDLES. Empty: default, or what `config` names.
 bundle: ""
 # Ignore: while the webhook is down, everything is let in. Fail: objects that carry our keys are refused.
@@ -361,7 +389,13 @@ def _schema() -> str:
     text, flag = {"type": "string"}, {"type": "boolean"}
     schema = fields(
         image=fields(repository=text, tag=text),
+        imagePullSecrets={"type": "array", "items": fields(name=text)},
         replicas={"type": "integer", "minimum": 0},
+        resources={"type": "object"},
+        priorityClassName=text,
+        nodeSelector={"type": "object", "additionalProperties": text},
+        tolerations={"type": "array", "items": {"type": "object"}},
+        affinity={"type": "object"},
         bundle={"type": "string", "enum": ["", *BUNDLES]},
         failurePolicy={"type": "string", "enum": ["", "Ignore", "Fail"]},
         cluster=flag,
