@@ -115,11 +115,11 @@ class Cluster:
         return self._served[base].get(kind)
 
     def _silent(self, error: Exception) -> EngineError:
-        from urllib3.exceptions import MaxRetryError, SSLError
+        from urllib3.exceptions import MaxRetryError, NewConnectionError, SSLError
         from urllib3.exceptions import TimeoutError as Late
 
         cause: Any = error.reason if isinstance(error, MaxRetryError) else error
-        if isinstance(cause, Late):
+        if isinstance(cause, Late) and not isinstance(cause, NewConnectionError):
             return EngineError(f"{self.name} did not answer within {self.timeout:g} seconds", "timeout")
         if isinstance(cause, SSLError):
             return EngineError(f"{self.name}: TLS failed ({_line(cause)}); does the kubeconfig hold its CA?", "tls")

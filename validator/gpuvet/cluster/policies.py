@@ -149,7 +149,7 @@ class Copies:
 
     def ask(self, resource: Resource, namespace: str, value: dict[str, Any]) -> Asked:
         """Creates an object for show. Raises EngineError when what all policies say cannot be known."""
-        answer = self._create(resource, namespace, value, "")
+        answer = self._create(resource, namespace, value)
         if answer is None:
             return Asked(self._refusal, [])
         if not is_cut(answer):
@@ -157,18 +157,18 @@ class Copies:
         said: list[Spoken] = []
         for copy, policy in zip(self._originals, self._policies, strict=True):
             if policy.concerns(resource):
-                answer = self._create(resource, namespace, value, copy)
-                if answer is None or is_cut(answer):
+                answer = _create(self._cluster, resource, namespace, value, self._manager(copy))
+                if is_cut(answer):
                     raise EngineError(f"{self._cluster.name} cuts what {policy.name} says, together with the warnings of others", "cut")
                 said += self._own(answer)
         return Asked("", said)
 
     _refusal = ""
 
-    def _create(self, resource: Resource, namespace: str, value: dict[str, Any], copy: str) -> Answer | None:
+    def _create(self, resource: Resource, namespace: str, value: dict[str, Any]) -> Answer | None:
         """The answer after policies were asked, None when the API server refused the object before."""
         for _ in range(40):
-            answer = _create(self._cluster, resource, namespace, value, self._manager(copy))
+            answer = _create(self._cluster, resource, namespace, value, self._manager(""))
             broken = denial(answer)
             if broken is not None and broken.policy in self._originals:
                 raise EngineError(f"{self._cluster.name}: {self._originals[broken.policy]} failed: {broken.text[:300]}", "evaluation")
@@ -189,11 +189,12 @@ class Copies:
         return [Spoken(self._originals[one.policy], one.text) for one in warned(answer) if one.policy in self._originals]
 
     def _manager(self, copy: str) -> dict[str, str]:
+        """Calls on one copy, or on all of them and the sentinel."""
         return {"fieldManager": copy or self._id}
 
     def _put(self, name: str, spec: Mapping[str, Any], where: Any) -> None:
         names = [self._id] if name == self._id else [self._id, name]
-        managers = json.dumps(names if name != self._id else [self._id, *self._originals])
+        managers = json.dumps(names)
         asked = {
             "name": "is-asked-by-this-test",
             "expression": f"request.dryRun && has(request.options.fieldManager) && request.options.fieldManager in {managers}",
@@ -223,6 +224,13 @@ def copies(cluster: Cluster, policies: Iterable[Written], namespace: str) -> Ite
     try:
         made.apply(namespace)
         yield made
+    except EngineError as error:
+        try:
+            made.remove()
+        except EngineError as other:
+            # Who may make nothing may remove nothing either.
+            raise (error if error.reason == "forbidden" else EngineError(f"{error}; {other}", error.reason)) from None
+        raise
     finally:
         made.remove()
 
