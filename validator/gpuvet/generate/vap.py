@@ -76,9 +76,9 @@ def render_vap(settings: Settings, rules: list[Exported] | None = None) -> dict[
     return {f"{name}.yaml": HEADER + to_yaml(policy, width=_ONE_LINE) for name, policy in _policies(settings, rules)}
 
 
-def policies(settings: Settings) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Policies with their bindings."""
-    return [(policy[0], policy[1]) for _, policy in _policies(settings)]
+def policies(settings: Settings, rules: list[Exported] | None = None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Policies with their bindings. `rules`: those that are exported. Raises ConfigError."""
+    return [(policy[0], policy[1]) for _, policy in _policies(settings, rules)]
 
 
 def _policies(settings: Settings, rules: list[Exported] | None = None) -> Iterator[tuple[str, list[dict[str, Any]]]]:
