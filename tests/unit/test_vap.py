@@ -1,6 +1,7 @@
 """Policies for the API server: what stands in them; tests/differential proves what they say."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,27 @@ def test_every_variable_is_behind_those_that_it_reads(written: list[tuple[dict[s
         for variable in policy["spec"]["variables"]:
             assert set(re.findall(r"variables\.(\w+)", variable["expression"])) <= known, variable["name"]
             known.add(variable["name"])
+
+
+def test_no_expression_depends_on_the_type_of_the_object(written: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    typed = re.compile(r"(?<!dyn\()(?<!\bvariables\.)\b(?:object|oldObject|params|namespaceObject)\b")
+    assert typed.search("dyn(object).spec == object.spec")
+    expressions = [text for policy, _ in written for text in expressions_of(policy)]
+    assert len(expressions) > 1000
+    for text in expressions:
+        assert not typed.search(_TEXT.sub("''", text)), text
+
+
+_TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
+
+
+def expressions_of(value: Any) -> Iterator[str]:
+    """Every CEL expression of a policy."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(item, dict | list):
+            yield from expressions_of(item)
+        elif str(key).lower().endswith("expression"):
+            yield item
 
 
 def test_policies_fit_into_the_store(written: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
