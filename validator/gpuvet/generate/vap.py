@@ -15,6 +15,7 @@ from gpuvet.engine.judge import kind_name
 from gpuvet.engine.ruleset import triggers_of
 from gpuvet.generate import vap_subjects as subjects
 from gpuvet.generate.policies import Exported, exported
+from gpuvet.generate.vap_walk import may_concern
 from gpuvet.language.printers import cel_totals as total
 from gpuvet.language.printers.cel import Printer, Scope, Shared, _digest_text
 from gpuvet.manifests.workloads import INDEX, Row
@@ -158,10 +159,8 @@ def _where(settings: Settings, group: Group, rules: Sequence[Exported]) -> tuple
     for row in group.rows:
         kind = kind_name(row.group, row.kind)
         wanted = triggers(bound, (kind,), ("object", "metadata", "pod", "container"), settings.usage_key, NO_DOMAINS)
-        condition = workload_condition(row, wanted)
-        if condition not in (None, "false") and row.group not in subjects.BUILT_IN:
-            # Nobody vouches for the types in a custom resource, and a condition that errs would decide for the rules.
-            condition = None
+        # Nobody vouches for the types in a custom resource, and a condition that errs would decide for the rules.
+        condition = workload_condition(row, wanted) if row.group in subjects.BUILT_IN else may_concern(wanted)
         if condition != "false":
             found.setdefault((row.group, row.version), []).append(row.resource)
             conditions.setdefault(condition or "true", []).append(f"{row.group}/{row.kind}")
@@ -195,7 +194,7 @@ def _matching(conditions: dict[str, list[str]]) -> Iterator[dict[str, str]]:
         return
     parts = []
     for condition, kinds in conditions.items():
-        text = re.sub(r"\bobject\b", "dyn(object)", condition)
+        text = re.sub(r"(?<!dyn\()\bobject\b", "dyn(object)", condition)
         listed = total.literal(sorted(kinds))
         parts.append(f"((request.kind.group + '/' + request.kind.kind) in {listed} && ({text}))")
     yield {"name": "concerns-a-rule", "expression": " ||\n".join(parts)}
@@ -220,7 +219,8 @@ class Body:
         if scope is not None:
             make = subjects.of_several_templates if scope.several else subjects.of_one_template
             found |= make(self.group.rows, self.shared.keys)
-        found["own_tokens"] = subjects.own_tokens()
+        found["own_tokens"] = subjects.own_metadata_tokens() if self.group.rows else subjects.own_tokens()
+        found["own_metadata_tokens"] = subjects.own_metadata_tokens()
         found |= self.tests
         found |= self.shared.variables
         for lists in printed.values():
@@ -292,16 +292,18 @@ class Body:
         fragment = "variables.fragment" if in_pods else "false"
         match info.on:
             case "object":
-                # Of a kind that a rule names, keys may stand anywhere, and CEL cannot look everywhere: the rule itself tells.
-                guards = [] if info.kinds else [self.shown("variables.own_tokens", wanted, False)]
-                if info.kinds and info.names:
+                guards = [self.shown("variables.own_tokens", wanted, False)]
+                if info.kinds and self.group.rows:
+                    # Keys may stand anywhere around the Pod template, and CEL cannot leave that out where it looks: the rule itself tells.
+                    guards = []
+                if info.kinds and self.group.rows and info.names:
                     guards = [self.shown("variables.own_tokens", [one for one in wanted if one[0] == "called"], False)]
                 yield Scope("object", value="variables.object", fragment=fragment), guards
             case "metadata":
                 if pods is not None:
                     scope = pods._replace(subject="metadata", value=pods.part("metadata"), place=pods.part("metadata_at"))
                     yield scope, [*in_pods, self.shown("variables.tokens", wanted, True, "metadata")]
-                guard = self.shown("variables.own_tokens", wanted, False)
+                guard = self.shown("variables.own_metadata_tokens", wanted, False)
                 own = Scope("metadata", value="variables.own_metadata", place="'metadata'", fragment=fragment)
                 if pods is not None and not pods.several:
                     guard = (f"(variables.kind == 'Pod' ? [] : {guard[0]}", f"{guard[1]})")
