@@ -56,6 +56,15 @@ def test_errors_deny_and_warnings_warn(written: list[tuple[dict[str, Any], dict[
         assert len(policy["spec"]["matchConditions"]) <= 64
 
 
+def test_kinds_that_put_a_pod_together_are_judged(written: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    wanted = {"workflows", "cronworkflows", "sparkapplications", "inferenceservices", "servingruntimes", "trainjobs"}
+    for policy, _ in written:
+        name = policy["metadata"]["name"]
+        if name.startswith(("gpuvet-qgpu-custom", "gpuvet-tensor-fusion-custom", "gpuvet-placement-custom")):
+            rules = policy["spec"]["matchConstraints"]["resourceRules"]
+            assert wanted <= {resource for rule in rules for resource in rule["resources"]}, name
+
+
 def test_every_variable_is_behind_those_that_it_reads(written: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
     for policy, _ in written:
         known: set[str] = set()

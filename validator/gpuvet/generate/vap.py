@@ -13,6 +13,7 @@ from gpuvet.engine.conditions import OTHERS, WHOLE, other_condition, triggers, w
 from gpuvet.engine.domains import NO_DOMAINS
 from gpuvet.engine.judge import kind_name
 from gpuvet.engine.ruleset import triggers_of
+from gpuvet.generate import vap_joined as joined
 from gpuvet.generate import vap_subjects as subjects
 from gpuvet.generate.policies import Exported, exported
 from gpuvet.generate.vap_walk import may_concern
@@ -63,7 +64,7 @@ class Group(NamedTuple):
 
 def groups(settings: Settings) -> list[Group]:
     """The groups of kinds of a configuration."""
-    rows = [row for listed in (settings.workloads or INDEX).values() for row in listed if subjects.can_be_told(row)]
+    rows = [row for listed in (settings.workloads or INDEX).values() for row in listed]
     built_in = tuple(row for row in rows if row.group in subjects.BUILT_IN)
     return [
         Group("workloads", built_in, ()),
@@ -77,9 +78,9 @@ def render_vap(settings: Settings, rules: list[Exported] | None = None) -> dict[
     return {f"{name}.yaml": HEADER + to_yaml(policy, width=_ONE_LINE) for name, policy in _policies(settings, rules)}
 
 
-def policies(settings: Settings) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Policies with their bindings."""
-    return [(policy[0], policy[1]) for _, policy in _policies(settings)]
+def policies(settings: Settings, rules: list[Exported] | None = None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Policies with their bindings. `rules`: those that are exported. Raises ConfigError."""
+    return [(policy[0], policy[1]) for _, policy in _policies(settings, rules)]
 
 
 def _policies(settings: Settings, rules: list[Exported] | None = None) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -225,6 +226,8 @@ class Body:
         found |= self.shared.variables
         for lists in printed.values():
             found |= {name: text for name, (text, _) in lists.items()}
+        several = scope is not None and scope.several
+        at = joined.located("v.at") if several else "v.at"
         superseded = {other for one in shadowing for other in one.bound.info.supersedes}
         if shadowing:
             spots = []
@@ -234,6 +237,8 @@ class Body:
                     spot = f"{others}.map(o, o + '@' + v.at + '\\n' + o + '#' + {self.spot()}).join('\\n')"
                     spots.append(_joined(f"variables.{name}", depth, spot))
             found["shadow"] = f"[{', '.join(spots)}].join('\\n').split('\\n')"
+            if several:
+                found["shadow"] += f".map(l, l.matches('^[^@]+@[{joined.MARK}.]') ? {_around('l', '@', '')} : l)"
         lines = []
         by_depth: dict[int, list[str]] = {}
         shadows: dict[int, list[str]] = {}
@@ -244,9 +249,11 @@ class Body:
         for depth, names in by_depth.items():
             lines.append(_joined(f"({' + '.join(names)})", depth, _LINE))
         for depth, names in shadows.items():
-            kept = f"((v.r + '@' + v.at) in variables.shadow || (v.r + '#' + {self.spot()}) in variables.shadow ? '' : {_LINE})"
+            kept = f"((v.r + '@' + {at}) in variables.shadow || (v.r + '#' + {self.spot()}) in variables.shadow ? '' : {_LINE})"
             lines.append(_joined(f"({' + '.join(names)})", depth, kept))
         found["lines"] = f"[{', '.join(lines)}].join('\\n').split('\\n').filter(l, l != '')"
+        if several:
+            found["lines"] += f".map(l, l.contains(' {joined.MARK}') ? {_around('l', ' ', _TAB)} : l)"
         found["joined"] = "variables.lines.map(l, l.replace('\\t', ': ')).join('\\n')"
         ascii_only = f"size(bytes(variables.joined)) == size(variables.joined) ? {LONGEST_MESSAGE} : {LONGEST_MESSAGE // 4}"
         cut = f"[{ascii_only}].map(m, variables.joined.substring(0, variables.joined.substring(0, m).lastIndexOf('\\n')))[0]"
@@ -311,7 +318,7 @@ class Body:
             case "pod" if pods is not None:
                 yield pods, [*in_pods, self.shown("variables.tokens", wanted, True)]
             case "container" if pods is not None:
-                scope = pods._replace(subject="container", value="c.v", place="c.at")
+                scope = pods._replace(subject="container", value="c.v", place="c.real" if pods.several else "c.at")
                 test = subjects.shows("t", wanted, None)
                 listed = f"({pods.pod}starting + {pods.pod}regular)"
                 loop = f"{listed}.filter(c, [{subjects.container_tokens()}].exists(t, {test})).map(c, "
@@ -349,13 +356,22 @@ _SAID = (
     "type(x) == int ? string(int(x)) : type(x) == double ? string(double(x)) : type(x) == bool ? string(bool(x)) : "
     "type(x) == list ? x.map(y, type(y) == string || type(y) == int ? string(y) : '…').join(', ') : '{…}'"
 )
+_TAB = "\\t"
 _SPACED = "replace('\\n', ' ').replace('\\t', ' ')"
+
 _LINE = (
     f"[(v.r + ' ' + (v.at.startsWith('.') ? v.at.substring(1) : v.at)).{_SPACED} + '\\t' + "
     f"v.m.map(p, type(p) == string ? string(p) : [p[0]].map(x, {_SAID})[0]).join('').{_SPACED}]"
     f".map(l, size(l) > {_LONGEST_LINE} ? l.substring(0, {_LONGEST_LINE}) + '…' : l)[0]"
 )
 """`RULE path`, a tab, the message."""
+
+
+def _around(line: str, start: str, end: str) -> str:
+    """A line in which the place between two signs is led back to where the author wrote it."""
+    first = f"{line}.indexOf('{start}') + 1"
+    last = f"{line}.indexOf('{end}')" if end else f"size({line})"
+    return f"{line}.substring(0, {first}) + {joined.located(f'{line}.substring({first}, {last})')} + {line}.substring({last})"
 
 
 def _joined(listed: str, depth: int, body: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpuvet.engine.conditions import OTHERS, WHOLE
 from gpuvet.engine.judge import kind_name
+from gpuvet.generate import vap_joined as joined
 from gpuvet.generate.vap_walk import keys_of
 from gpuvet.language import ir
 from gpuvet.language.printers import cel_totals as total
@@ -25,11 +26,6 @@ ORDINARY = ("cpu", "memory", "ephemeral-storage")
 
 ONE = Scope("pod", "variables.", typed=True)
 SEVERAL = Scope("pod", "s.", several=True, fragment="(variables.fragment || s.partial)")
-
-
-def can_be_told(row: Row) -> bool:
-    """Whether CEL can find the Pod templates of a kind: maps cannot be joined, and lists of lists cannot be made one."""
-    return all(plan.plain and plan.group.count("[*]") <= 1 for plan in workloads.plans(row))
 
 
 def of_object() -> dict[str, str]:
@@ -107,24 +103,20 @@ def _optional(keys: Sequence[str]) -> str:
 
 def of_several_templates(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, str]:
     """The Pod templates of other kinds: lists of one value a template."""
-    listed = [slot for row in rows for slot in _slots(row)]
-    most = max(sum(slot["kind"] == other["kind"] for other in listed) for slot in listed)
-    found = {"slots": f"dyn({total.literal(listed)}).filter(r, r.kind == variables.kind && (r.versions == [] || {_VERSION} in r.versions))"}
-    depth = max(len(slot[part]) for slot in listed for part in _WAYS)
-    found["slotted"] = f"variables.slots.map(r, {_expanded(depth)})"
-    found["raw"] = " + ".join(f"variables.slotted[?{number}].orValue([])" for number in range(most))
-    found["templates"] = (
-        f"{total.numbers('variables.raw')}.map(i, [variables.raw[i]].map(t, {{'number': dyn(i), 't': dyn(t), "
-        f"'spec': dyn({clean('t.spec')}), 'metadata': dyn({clean('t.metadata')})}})[0])"
-    )
+    slots = joined.slots_of(rows, True)
+    found = joined.variables(rows)
+    found["slots"] = joined.table(slots, joined.read_plain())
+    found["slotted"] = f"variables.slots.map(r, {_expanded(slots)})"
+    found["raw"] = f"{joined.each_slot('slotted', slots)} + variables.mixed_raw"
+    places = {f"{name}_at": f"t.mixed < 0 ? t.{name}_at : {joined.mark('t.mixed')} + '.{name}'" for name in ("spec", "metadata")}
+    record = _record({"number": "i", "t": "t", "spec": clean("t.spec"), "metadata": clean("t.metadata"), **places})
+    found["templates"] = f"{total.numbers('variables.raw')}.map(i, [variables.raw[i]].map(t, {record})[0])"
     parts = _parts("b.")
-    parts["starting"] = containers("b.spec[?'initContainers'].orValue(dyn(null))", "b.t.spec_at + '.initContainers'", keys)
-    parts["regular"] = containers("b.spec[?'containers'].orValue(dyn(null))", "b.t.spec_at + '.containers'", keys)
-    same = {
-        name: f"b.t.{name}"
-        for name in ("spec_at", "metadata_at", "template_name", "template_validated", "template_scheduler", "scheduler_at", "partial")
-    }
-    fields = {"number": "b.number", "spec": "b.spec", "metadata": "b.metadata", **same, **parts}
+    for name, part in (("starting", "initContainers"), ("regular", "containers")):
+        parts[name] = containers(f"b.spec[?'{part}'].orValue(dyn(null))", f"b.spec_at + '.{part}'", keys, name)
+    same = {name: f"b.t.{name}" for name in ("template_name", "template_validated", "template_scheduler", "scheduler_at", "partial")}
+    same |= {name: f"b.{name}" for name in ("number", "spec", "metadata", "spec_at", "metadata_at")}
+    fields = {**same, **parts}
     found["pods"] = "variables.templates.map(b, {" + ", ".join(f"'{name}': dyn({text})" for name, text in fields.items()) + "})"
     empty = "(x == null || x == '' || x == 0 || x == false || x == [] || x == {})"
     lacks = f"['name', 'image'].exists(k, [c.v[?k].orValue(dyn(null))].exists(x, {empty}))"
@@ -135,63 +127,31 @@ def of_several_templates(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, 
     found["tokens"] = f"variables.pods.map(s, {_tokens('s.')})"
     found["templated"] = f"variables.pods.map(s, {templated('s.')})"
     found |= {name: f"variables.pods.map(s, {text})" for name, text in _sums("s.", keys).items()}
+    found["mixed_moved"] = joined.moved()
     return found
 
 
-_VERSION = "variables.object.apiVersion.substring(variables.object.apiVersion.indexOf('/') + 1)"
-_WAYS = ("listed", "spec", "metadata", "name", "scheduler")
-
-
-def _slots(row: Row) -> Iterable[dict[str, Any]]:
-    """The row as data: the way to the list of templates, and from an item, or the object, to what a template has."""
-    for plan in workloads.plans(row):
-        assert plan.spec is not None
-        metadata = plan.metadata[0] if plan.metadata else None
-        yield {
-            "kind": kind_name(row.group, row.kind),
-            "versions": [] if row.version == "*" else row.version.split("|"),
-            "listed": list(plan.group[: plan.group.index("[*]")]) if plan.group else [],
-            "several": bool(plan.group),
-            "spec": list(plan.spec.keys),
-            "metadata": list(metadata.keys) if metadata else ["-"],
-            "metadata_at": list((metadata or plan.spec).keys),
-            "name": list(plan.name.keys) if plan.name else ["-"],
-            "label": plan.slot.label,
-            "validated": row.validated,
-            "scheduler": row.scheduler.split(".") if row.scheduler else ["-"],
-            "partial": plan.slot.partial,
-        }
-
-
-def _expanded(depth: int) -> str:
+def _expanded(slots: Sequence[dict[str, str]]) -> str:
     """The templates of a slot `r`."""
 
     def way(root: str, part: str) -> str:
-        text = f"[{root}]"
-        for level in range(depth):
-            text += f".map(x, size(r.{part}) > {level} ? (type(x) == map ? x[?r.{part}[{level}]].orValue(dyn(null)) : null) : x)"
-        return f"{text}[0]"
+        return joined.walk(root, f"r.{part}", max(slot[part].count(".") + 1 for slot in slots))
 
-    word = f"(type(k) == string ? {total.key_word('string(k)')} : {total.item_word('i', 'k')})"
     name = f"[{way('i', 'name')}].map(t, r.label != '' ? r.label : type(t) == string && t != '' ? t : type(k) == string ? k : string(k))[0]"
-    place = "r.several ? w + '.' + {0}.join('.') : {0}.join('.')"
     fields = {
+        "mixed": "-1",
         "spec": way("i", "spec"),
         "metadata": way("i", "metadata"),
-        "spec_at": place.format("r.spec"),
-        "metadata_at": place.format("r.metadata_at"),
+        "spec_at": "w + r.spec_text",
+        "metadata_at": "w + r.metadata_text",
         "template_name": name,
         "template_validated": "r.validated",
         "template_scheduler": f"[{way('variables.object', 'scheduler')}].map(t, type(t) == string && t != '' ? t : null)[0]",
-        "scheduler_at": "r.scheduler.join('.')",
+        "scheduler_at": "r.scheduler_text",
         "partial": "r.partial",
     }
-    made = f"[r.several ? r.listed.join('.') + {word} : ''].map(w, {_record(fields)})[0]"
-    items = f"r.several ? [{way('variables.object', 'listed')}].map(l, {total.keys('l')}.map(k, [dyn(k), l[k]]))[0]"
-    return (
-        f"({items} : [[dyn(''), variables.object]]).filter(e, type(e[1]) == map).map(e, [e[0]].map(k, [e[1]].map(i, {made})[0])[0])"
-        ".filter(t, type(t.spec) == map || type(t.metadata) == map)"
-    )
+    made = f"[e[0]].map(k, [e[1]].map(i, [e[2]].map(w, {_record(fields)})[0])[0])[0]"
+    return f"{joined.items_of(joined.deepest(slots))}.map(e, {made}).filter(t, type(t.spec) == map || type(t.metadata) == map)"
 
 
 def _record(fields: dict[str, str]) -> str:
@@ -206,24 +166,33 @@ def _parts(prefix: str) -> dict[str, str]:
     }
 
 
-def containers(listed: str, place: str, keys: Sequence[str]) -> str:
-    """Records of containers: value, number, place, limits, requests, and the amounts of the resources that rules count."""
+def containers(listed: str, place: str, keys: Sequence[str], held: str = "") -> str:
+    """Records of containers: value, number, place, limits, requests, and the amounts of the resources that rules count.
+
+    `held`: under which name those of a Pod that was put together are held, with the places that they came from.
+    """
     resources = f"[type(x) == map ? x[?'resources'].orValue(dyn(null)) : null].map(r, {clean('r').replace('[r].map(m', '[r].map(m')})[0]"
-    base = _record(
-        {
-            "v": "x",
-            "n": "i",
-            "at": f"{place} + {total.item_word('x', 'i')}",
-            "sidecar": "type(x) == map && x[?'restartPolicy'].orValue(dyn(null)) == 'Always'",
-            "resources": resources,
-        }
-    )
-    maps = {name: f"c.{name}" for name in ("v", "n", "at", "sidecar", "resources")}
+    at = f"{place} + {total.item_word('x', 'i')}"
+    first = {
+        "v": "x",
+        "n": "i",
+        "at": at,
+        "sidecar": "type(x) == map && x[?'restartPolicy'].orValue(dyn(null)) == 'Always'",
+        "resources": resources,
+    }
+    if held:
+        # By their numbers: containers from several places may have one name.
+        first["at"] = f"b.t.mixed < 0 ? {at} : {place} + '[' + string(i) + ']'"
+        own = f"variables.mixed_held[b.t.mixed].{held}[?i].orValue([dyn(null), dyn({place})])[1]"
+        first["real"] = f"b.t.mixed < 0 ? {at} : {own}"
+    base = _record(first)
+    kept = tuple(first)
+    maps = {name: f"c.{name}" for name in kept}
     maps |= {name: clean(f"c.resources[?'{name}'].orValue(dyn(null))") for name in ("limits", "requests")}
     text = f"[{listed}].map(l, type(l) == list ? {total.numbers('l')}.map(i, [l[i]].map(x, {base})[0]) : [])[0].map(c, {_record(maps)})"
     if not keys:
         return text
-    same = {name: f"c.{name}" for name in ("v", "n", "at", "sidecar", "resources", "limits", "requests")}
+    same = {name: f"c.{name}" for name in (*kept, "limits", "requests")}
     amounts = {
         f"{name}_of": f"{_names(keys)}.map(r, [c.{name}[?r].orValue(dyn(null))].map(v, {total.quantity('v')})[0])"
         for name in ("limits", "requests")
