@@ -62,7 +62,7 @@ def test_manifests(cluster: ApiServer, tmp_path: Path, bundle: str, capsys: pyte
 def test_kustomize(cluster: ApiServer) -> None:
     done = cluster.kubectl("kustomize", str(DEPLOY / "kustomize" / "base"))
     assert done.returncode == 0, done.stderr
-    assert applied(cluster, done.stdout).count("serverside-applied") == 11
+    assert applied(cluster, done.stdout).count("serverside-applied") == 13
 
 
 def test_helm_lint(helm: str) -> None:

@@ -121,7 +121,7 @@ def test_install_rotate_upgrade_uninstall(reader: Reader) -> None:
     assert "successfully rolled out" in reader.types(waiting)
     said = reader.types(f"{ask} || true")
     assert [line for line in said.splitlines() if line.startswith(("error", "warning"))] == [
-        "warning a Pod that breaks TF013, QG004 and KM009 is let in (a dry run)"
+        "warning a Pod that breaks TF013, QG004, KM009 and PL104 is let in (a dry run)"
     ], said
     template = server.request("GET", DEPLOYMENT).body["spec"]["template"]
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "webhook-"}, "spec": template["spec"]}

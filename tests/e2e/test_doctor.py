@@ -234,7 +234,7 @@ def no_configuration(installed: Installation) -> None:
         (no_conditions, "error", "fails closed for every object of its kinds", "print the configuration again"),
         (slow, "warning", "timeout above five seconds", "set timeoutSeconds: 2"),
         (another_version, "warning", f"the webhook runs 0.0.1, and this is gpuvet {__version__}", "print the configuration with"),
-        (not_reached_and_open, "warning", "a Pod that breaks TF013, QG004 and KM009 is let in", "fail_open_count"),
+        (not_reached_and_open, "warning", "a Pod that breaks TF013, QG004, KM009 and PL104 is let in", "fail_open_count"),
         (not_reached_and_closed, "error", "the API server does not reach the webhook", "connection refused"),
         (no_configuration, "error", "the ValidatingWebhookConfiguration gpuvet cannot be read (404)", "gpuvet webhook manifests"),
     ],

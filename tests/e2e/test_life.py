@@ -1,6 +1,7 @@
 """What else happens to objects, and what happens when the webhook does not: nothing that hurts the cluster."""
 
 import copy
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from cluster.server import ApiServer
 from e2e.cluster import Restartable, configure, create, delete, remove_configuration, resource_path, to_text, until
 from gpuvet.admission.certificates import make_certificates
 from webhook.reviews import deployment, pod, quiet
-from webhook.server import WebhookServer
+from webhook.server import WebhookServer, mount
 
 pytestmark = pytest.mark.real
 
@@ -258,40 +259,53 @@ def test_object_that_takes_too_long_is_left_to_the_policy(cluster: ApiServer, fo
 
 
 def test_certificate_is_rotated_under_load(cluster: ApiServer, folder: Path) -> None:
-    """With failurePolicy Fail: one lost request would be an error."""
+    """In a secret as the kubelet mounts it, with failurePolicy Fail: one lost request would be an error."""
+    hosts = ["127.0.0.1", "localhost"]
+    make_certificates(folder / "first", hosts)
+    make_certificates(folder / "next", hosts, days=90)
+    shutil.copytree(folder / "next", folder / "mixed")
+    shutil.copy(folder / "first" / "tls.key", folder / "mixed" / "tls.key")
+    mount(folder, folder / "first")
     with WebhookServer(folder) as webhook:
         wanted = configure(cluster, webhook, policy="Fail")
         first = webhook.metric("gpuvet_certificate_expiry_timestamp_seconds")
-        make_certificates(folder / "next", ["127.0.0.1"], days=90)
-        both = webhook.ca + (folder / "next" / "ca.crt").read_bytes()
         # The API server trusts both before the webhook shows the new one.
-        (folder / "ca.crt").write_bytes(both)
-        replaced = copy.deepcopy(wanted)
-        configure_in_place(cluster, webhook, replaced)
-        swapped_at = time.monotonic() + 1
-        end = swapped_at + 5
-        sent, swapped, failed = 0, False, []
-        while time.monotonic() < end:
-            if not swapped and time.monotonic() > swapped_at:
-                for name in ("tls.key", "tls.crt"):
-                    (folder / "next" / name).replace(folder / name)
-                swapped = True
-            answer = create(cluster, quiet(), dry_run=True)
-            sent += 1
-            if not answer.ok:
-                failed.append(answer.message)
+        both = webhook.ca + (folder / "next" / "ca.crt").read_bytes()
+        (folder / "next" / "ca.crt").write_bytes(both)
+        configure_in_place(cluster, both, copy.deepcopy(wanted))
+        sent, failed = 0, []
+
+        def load(seconds: float) -> None:
+            nonlocal sent
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                answer = create(cluster, quiet(), dry_run=True)
+                sent += 1
+                if not answer.ok:
+                    failed.append(answer.message)
+
+        load(1)
+        # A certificate with the key of another: the one in use stays.
+        mount(folder, folder / "mixed")
+        load(2.5)
+        assert webhook.metric("gpuvet_certificate_last_reload_success") == 0.0
+        assert webhook.metric("gpuvet_certificate_expiry_timestamp_seconds") == first
+        assert "tls.key: is not the key of" in webhook.records()[-1]["message"]
+        webhook.close()
+        mount(folder, folder / "next")
+        load(6)
         assert failed == []
         assert sent > 100
-        webhook.close()
         assert webhook.metric("gpuvet_certificate_expiry_timestamp_seconds") < first
+        assert webhook.metric("gpuvet_certificate_last_reload_success") == 1.0
 
 
-def configure_in_place(cluster: ApiServer, webhook: WebhookServer, wanted: dict[str, Any]) -> None:
+def configure_in_place(cluster: ApiServer, bundle: bytes, wanted: dict[str, Any]) -> None:
     from base64 import b64encode
 
     path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/gpuvet"
     for entry in wanted["webhooks"]:
-        entry["clientConfig"]["caBundle"] = b64encode(webhook.ca).decode()
+        entry["clientConfig"]["caBundle"] = b64encode(bundle).decode()
     wanted["metadata"]["resourceVersion"] = cluster.request("GET", path).body["metadata"]["resourceVersion"]
     answer = cluster.request("PUT", path, wanted)
     assert answer.ok, answer.message

@@ -1,5 +1,7 @@
 """The manifests of the webhook, what deploy/ is made of, and what the doctor says of them."""
 
+import json
+import re
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,17 @@ import yaml
 from gpuvet import __version__
 from gpuvet.admission.certificates import make_certificates, trusted
 from gpuvet.admission.install import Plan, manifests, unknown_kinds, webhook_configuration
+from gpuvet.admission.review import review
+from gpuvet.admission.state import load_state
 from gpuvet.cli.main import main
-from gpuvet.cluster.doctor import diagnose
+from gpuvet.cluster.doctor import PROBE, diagnose
 from gpuvet.cluster.watch import KINDS
+from gpuvet.compiled.bundles import BUNDLES
+from gpuvet.engine.context import EmptyContext
 from gpuvet.manifests.workload_table import TABLE
 from gpuvet.manifests.written import to_yaml
 from gpuvet.settings.config import load_settings
+from gpuvet.values.errors import UsageError
 
 WATCHED = tuple(kind.resource for kind in KINDS)
 
@@ -134,6 +141,7 @@ class Cluster:
         self.configuration = by_kind["ValidatingWebhookConfiguration"]
         self.deployment = by_kind["Deployment"] | {"status": {"readyReplicas": 2}}
         self.secret = {"data": {"tls.crt": b64encode((folder / "tls.crt").read_bytes()).decode()}}
+        self.service = by_kind["Service"]
         self.allowed = True
         self.minor = "36"
         self.trial: tuple[int, Any] = (422, {"message": 'admission webhook "x.admission.gpuvet" denied the request: [TF013] no'})
@@ -146,7 +154,7 @@ class Cluster:
         if method == "POST":
             return 201, {"status": {"allowed": self.allowed}}
         kept = {"validatingwebhookconfigurations/gpuvet": self.configuration, "secrets/gpuvet-webhook-tls": self.secret}
-        kept["deployments/gpuvet-webhook"] = self.deployment
+        kept |= {"deployments/gpuvet-webhook": self.deployment, "services/gpuvet-webhook": self.service}
         found = kept.get("/".join(path.split("/")[-2:]))
         return (200, found) if found else (404, {})
 
@@ -175,6 +183,103 @@ def test_doctor_says_what_is_wrong(tmp_path: Path) -> None:
         assert words in wrong
     cluster.configuration = {}
     assert "cannot be read (404)" in cluster.wrong()
+
+
+def test_doctor_sees_entries_that_refuse_too_much(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, failure_policy="Fail")
+    closed = [entry for entry in cluster.configuration["webhooks"] if entry["failurePolicy"] == "Fail"]
+    closed[0]["rules"][0]["operations"] = ["CREATE", "DELETE"]
+    closed[1]["rules"][0]["resources"] = ["*/*"]
+    wrong = cluster.wrong()
+    assert f"{closed[0]['name']} fails closed for DELETE" in wrong
+    assert f"{closed[1]['name']} fails closed for */*" in wrong
+    assert wrong.count("fails closed for") == 2
+
+
+def test_doctor_sees_a_service_that_leads_nowhere(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    cluster.service = cluster.service | {"spec": {"selector": {"app": "other"}}}
+    assert "gpuvet-webhook does not select the Pods" in cluster.wrong()
+    cluster.service = {}
+    assert "the Service gpuvet-system/gpuvet-webhook cannot be read (404)" in cluster.wrong()
+
+
+@pytest.mark.parametrize(
+    ("image", "words"),
+    [
+        (f"registry.example.com:5000/gpuvet:{__version__}", ""),
+        (f"registry.example.com:5000/gpuvet:{__version__}@sha256:{'a' * 64}", ""),
+        (f"registry.example.com:5000/gpuvet@sha256:{'a' * 64}", "cannot be told"),
+        ("registry.example.com:5000/gpuvet", "cannot be told"),
+        ("gpuvet:0.0.1", "runs 0.0.1"),
+    ],
+)
+def test_doctor_reads_the_version_of_an_image(tmp_path: Path, image: str, words: str) -> None:
+    cluster = Cluster(tmp_path)
+    containers = cluster.deployment["spec"]["template"]["spec"]["containers"]
+    containers[0]["image"] = image
+    containers.append({"name": "istio-proxy", "image": "istio:1.2"})
+    assert words in cluster.wrong()
+    assert bool(words) == bool(cluster.wrong())
+
+
+@pytest.mark.parametrize("bundle", BUNDLES)
+def test_doctor_tries_a_pod_that_every_bundle_denies(bundle: str) -> None:
+    request = {"uid": "1", "operation": "CREATE", "kind": {"kind": "Pod"}, "object": PROBE}
+    body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode()
+    assert review(body, load_state(None, EmptyContext(), bundle=bundle)).verdict == "denied"
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ({"name": "Foo Bar"}, "--name 'Foo Bar'"),
+        ({"name": "a" * 45}, "at most 43"),
+        ({"namespace": ""}, "--namespace ''"),
+        ({"namespace": "x_y"}, "--namespace 'x_y'"),
+        ({"replicas": -1}, "--replicas -1"),
+        ({"url": "http://hooks.example.com/validate"}, "over https only"),
+    ],
+    ids=str,
+)
+def test_what_the_api_server_would_refuse_is_not_printed(plan: dict[str, Any], words: str) -> None:
+    for make in (manifests, webhook_configuration):
+        with pytest.raises(UsageError, match=re.escape(words)):
+            make(Plan(**plan))
+
+
+def test_other_names_are_used_everywhere() -> None:
+    text = to_yaml(manifests(Plan(namespace="team-gpu", name="vet", watched=WATCHED)))
+    assert "gpuvet-system" not in text
+    assert "gpuvet-webhook" not in text
+    values = manifests(Plan(namespace="team-gpu", name="vet", watched=WATCHED))
+    assert {value["metadata"].get("namespace", "team-gpu") for value in values} == {"team-gpu"}
+    names = {value["kind"]: value["metadata"]["name"] for value in values}
+    (entry, *_) = values[-1]["webhooks"]
+    assert entry["clientConfig"]["service"]["name"] == names["Service"] == "vet-webhook"
+    assert entry["namespaceSelector"]["matchExpressions"][0]["values"] == ["kube-system", "team-gpu"]
+
+
+def test_cert_manager_renews_below_a_ca_that_stays() -> None:
+    values = {(value["kind"], value["metadata"]["name"]): value for value in manifests(Plan())}
+    serving, authority = (values["Certificate", f"gpuvet-webhook{end}"]["spec"] for end in ("", "-ca"))
+    issuer, root = (values["Issuer", f"gpuvet-webhook{end}"]["spec"] for end in ("-ca", "-self-signed"))
+    assert serving["issuerRef"]["name"] == "gpuvet-webhook-ca"
+    assert issuer == {"ca": {"secretName": authority["secretName"]}}
+    assert authority["isCA"] is True
+    assert authority["issuerRef"]["name"] == "gpuvet-webhook-self-signed"
+    assert root == {"selfSigned": {}}
+    assert "gpuvet-webhook.gpuvet-system.svc" in serving["dnsNames"]
+    configuration = values["ValidatingWebhookConfiguration", "gpuvet"]
+    assert configuration["metadata"]["annotations"] == {"cert-manager.io/inject-ca-from": "gpuvet-system/gpuvet-webhook"}
+    volume = values["Deployment", "gpuvet-webhook"]["spec"]["template"]["spec"]["volumes"][0]
+    assert volume["secret"]["secretName"] == serving["secretName"]
+
+
+def test_one_replica_can_be_moved() -> None:
+    (budget,) = (value for value in manifests(Plan(replicas=1)) if value["kind"] == "PodDisruptionBudget")
+    assert budget["spec"]["maxUnavailable"] == 1
+    assert "minAvailable" not in budget["spec"]
 
 
 def test_doctor_tries_a_webhook_outside_the_cluster(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 import time
 from typing import Any
 
@@ -13,7 +14,8 @@ from gpuvet.admission.app import Webhook, patience
 from gpuvet.admission.metrics import Metrics
 from gpuvet.admission.review import MAX_BODY, Outcome, RuleState
 from gpuvet.admission.review import review as answer
-from gpuvet.admission.state import RuleWatch, load_state
+from gpuvet.admission.serve import JsonLines
+from gpuvet.admission.state import RuleWatch, kinds_of, load_state
 from gpuvet.admission.words import DENIAL, WARNING
 from gpuvet.engine.context import EmptyContext
 from gpuvet.engine.judge import Judge
@@ -127,7 +129,10 @@ def test_update_without_an_old_object_is_judged_as_new() -> None:
 
 @pytest.mark.parametrize(
     "more",
-    [{"operation": "DELETE"}, {"operation": "CONNECT"}, {"subResource": "scale"}, {"subResource": "status"}, {"operation": None}],
+    [
+        *({"operation": operation} for operation in ("DELETE", "CONNECT", None)),
+        *({"subResource": name} for name in ("scale", "status", "ephemeralcontainers", "resize", "binding", "eviction")),
+    ],
     ids=str,
 )
 def test_what_is_none_of_ours_passes(more: dict[str, Any]) -> None:
@@ -328,7 +333,9 @@ class Watch(RuleWatch):
 
 @pytest.fixture(name="metrics")
 def metrics_fixture() -> Metrics:
-    return Metrics()
+    metrics = Metrics()
+    metrics.loaded(True, STATE.digest, kinds_of(STATE))
+    return metrics
 
 
 @pytest.fixture(name="app")
@@ -338,7 +345,8 @@ def app_fixture(metrics: Metrics) -> Webhook:
 
 def http(app: Webhook, method: str, path: str, data: bytes = b"", **environ: Any) -> tuple[int, bytes]:
     answers: list[str] = []
-    whole = {"REQUEST_METHOD": method, "PATH_INFO": path, "wsgi.input": io.BytesIO(data), "CONTENT_TYPE": "application/json"} | environ
+    whole = {"REQUEST_METHOD": method, "PATH_INFO": path, "wsgi.input": io.BytesIO(data), "CONTENT_TYPE": "application/json"}
+    whole |= {"CONTENT_LENGTH": str(len(data))} | environ
     sent = b"".join(app(whole, lambda status, headers: answers.append(status)))
     return int(answers[0].split()[0]), sent
 
@@ -351,6 +359,8 @@ def test_paths_and_statuses(app: Webhook) -> None:
     assert http(app, "POST", "/validate", good, CONTENT_TYPE="text/plain")[0] == 415
     assert http(app, "POST", "/validate", b"x", CONTENT_LENGTH=str(MAX_BODY + 1))[0] == 413
     assert http(app, "POST", "/validate", b"x" * (MAX_BODY + 1))[0] == 413
+    for length in ("", "-1", "x", "\N{ARABIC-INDIC DIGIT ONE}", "1" * 5000):
+        assert http(app, "POST", "/validate", good, CONTENT_LENGTH=length)[0] == 411
     assert http(app, "POST", "/validate", b"x")[0] == 400
     assert http(app, "GET", "/healthz")[0] == 200
     assert http(app, "GET", "/readyz")[0] == 503
@@ -380,9 +390,30 @@ def test_metrics_count_verdicts_rules_and_kinds(app: Webhook, metrics: Metrics) 
 def test_invented_kinds_do_not_fill_the_metrics(app: Webhook, metrics: Metrics) -> None:
     for index in range(300):
         http(app, "POST", "/validate", body({"kind": f"Kind{index}", "metadata": {}}))
+    http(app, "POST", "/validate", body(bad()))
+    http(app, "POST", "/validate", body({"kind": "WorkloadProfile", "metadata": {}}))
     text = metrics.text().decode()
-    assert text.count("gpuvet_reviews_total{") <= 101
-    assert 'kind="other"' in text
+    assert text.count("gpuvet_reviews_total{") == 3
+    assert 'gpuvet_reviews_total{kind="other",verdict="allowed"} 300.0' in text
+    assert 'gpuvet_reviews_total{kind="Deployment",verdict="denied"} 1.0' in text
+    assert 'kind="WorkloadProfile"' in text
+
+
+def test_names_can_neither_forge_nor_flood_the_log() -> None:
+    forged = 'x\n{"verdict": "allowed"}\u2028\x85\x1b[2J'
+    outcome, _ = ask(bad(), name=forged, user="u" * 100_000, operation="CREATE")
+    assert outcome.record is not None
+    line = JsonLines().format(logging.LogRecord("x", logging.INFO, "", 0, "%s", (json.dumps(outcome.record, ensure_ascii=False),), None))
+    assert len(line.splitlines()) == 1
+    assert line.isascii()
+    assert "\x1b" not in line
+    assert len(line) < 2000
+    assert json.loads(line)["name"] == forged
+    outcome, _ = ask(bad(), name={"secret": "object"}, namespace=["x"])
+    assert outcome.record is not None
+    assert (outcome.record["name"], outcome.record["namespace"]) == (None, None)
+    huge = json.dumps({"kind": "AdmissionReview", "apiVersion": "v" * 100_000, "request": {"uid": "1"}}).encode()
+    assert len(answer(huge, STATE).body) < 400
 
 
 def test_no_verdict_in_time_is_left_to_the_api_server(metrics: Metrics, caplog: pytest.LogCaptureFixture) -> None:

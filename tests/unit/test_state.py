@@ -1,16 +1,19 @@
 """Rules and certificates that change while the webhook runs."""
 
 import logging
+import shutil
 import threading
 from pathlib import Path
 
 import pytest
 
+from gpuvet.admission.certificates import make_certificates
 from gpuvet.admission.review import RuleState
-from gpuvet.admission.serve import JsonLines, watch_files
+from gpuvet.admission.serve import JsonLines, watch_pair
 from gpuvet.admission.state import RuleWatch, load_state
 from gpuvet.engine.context import EmptyContext
 from gpuvet.values.errors import ConfigError
+from webhook.server import mount
 
 RULE = """\
 family: XX
@@ -100,17 +103,61 @@ def test_own_rule_file_is_watched_too(tmp_path: Path, told: Told) -> None:
 
 
 def test_mounted_folder_that_is_swapped_by_a_link(tmp_path: Path, told: Told) -> None:
-    """As the kubelet does it."""
-    for name, level in (("one", "warning"), ("two", "error")):
+    """As the kubelet does it: a broken set in between leaves the last good one."""
+    texts = {"one": "warning", "broken": "nonsense", "two": "error"}
+    for name, level in texts.items():
         (tmp_path / name).mkdir()
-        (tmp_path / name / ".gpuvet.yaml").write_text(f"rules: {{TF013: {level}}}\n")
-    (tmp_path / "..data").symlink_to("one")
-    (tmp_path / ".gpuvet.yaml").symlink_to("..data/.gpuvet.yaml")
-    rules = watch(tmp_path / ".gpuvet.yaml", told)
-    (tmp_path / "new").symlink_to("two")
-    (tmp_path / "new").replace(tmp_path / "..data")
+        (tmp_path / name / ".gpuvet.yaml").write_text(f"rules: {{TF013: {level}}}\nruleFiles: [own.yaml]\n")
+        (tmp_path / name / "own.yaml").write_text(RULE.format(severity="info"))
+    folder = tmp_path / "mounted"
+    mount(folder, tmp_path / "one")
+    rules = watch(folder / ".gpuvet.yaml", told)
+    mount(folder, tmp_path / "broken")
+    rules.look()
+    assert severity(rules.state) == "warning"
+    mount(folder, tmp_path / "two")
     rules.look()
     assert severity(rules.state) == "error"
+    assert [ok for ok, _ in told.loads] == [True, False, True]
+
+
+@pytest.mark.parametrize("error", [RecursionError("deep"), ValueError("odd"), UnicodeError("bytes")])
+def test_nothing_ends_the_watching(tmp_path: Path, told: Told, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / ".gpuvet.yaml"
+    config.write_text("{}\n")
+    rules = watch(config, told)
+
+    def broken(*_: object, **__: object) -> RuleState:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gpuvet.admission.state.load_state", broken)
+        config.write_text("rules: {TF013: error}\n")
+        rules.look()
+    assert told.loads[-1][0] is False
+    config.write_text("rules: {TF013: warning}\n")
+    rules.look()
+    assert severity(rules.state) == "warning"
+
+
+def test_files_in_other_folders_are_watched(tmp_path: Path, told: Told) -> None:
+    """Rule files, and a bundle of one's own."""
+    for name in ("ours", "bundles"):
+        (tmp_path / name).mkdir()
+    config, own, bundle = tmp_path / ".gpuvet.yaml", tmp_path / "ours" / "own.yaml", tmp_path / "bundles" / "company.yaml"
+    config.write_text("ruleFiles: [ours/own.yaml]\nbundle: bundles/company.yaml\n")
+    own.write_text(RULE.format(severity="warning"))
+    bundle.write_text("extends: default\nseverities: {TF013: warning}\n")
+    rules = watch(config, told)
+    digests = {rules.state.digest}
+    own.write_text(RULE.format(severity="error"))
+    rules.look()
+    assert severity(rules.state, "XX001") == "error"
+    digests.add(rules.state.digest)
+    bundle.write_text("extends: default\nseverities: {TF013: info}\n")
+    rules.look()
+    assert severity(rules.state) == "info"
+    assert len(digests | {rules.state.digest}) == 3
 
 
 def test_first_load_must_work(tmp_path: Path, told: Told) -> None:
@@ -152,18 +199,32 @@ def test_digest_says_what_decides(tmp_path: Path) -> None:
     assert load_state(config, EmptyContext()).digest in digests
 
 
-def test_certificate_files_are_watched(tmp_path: Path) -> None:
-    cert, key = tmp_path / "tls.crt", tmp_path / "tls.key"
-    cert.write_text("1")
-    key.write_text("1")
+def test_certificate_is_watched(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Only a pair that a server can be started with is worth a reload."""
+    for name in ("one", "two"):
+        make_certificates(tmp_path / name, ["localhost"])
+    folder = tmp_path / "mounted"
+    mount(folder, tmp_path / "one")
     changed = threading.Semaphore(0)
-    threading.Thread(target=watch_files, args=((cert, key), changed.release, 0.01), daemon=True).start()
+    threading.Thread(target=watch_pair, args=(folder / "tls.crt", folder / "tls.key", changed.release, 0.01), daemon=True).start()
     assert not changed.acquire(timeout=0.1)
-    cert.unlink()
+    (tmp_path / "mixed").mkdir()
+    shutil.copy(tmp_path / "two" / "tls.crt", tmp_path / "mixed" / "tls.crt")
+    for key in ((tmp_path / "one" / "tls.key").read_bytes(), b"", b"junk"):
+        (tmp_path / "mixed" / "tls.key").write_bytes(key)
+        mount(folder, tmp_path / "mixed")
+        assert not changed.acquire(timeout=0.1)
+    mount(folder, tmp_path / "one")
     assert not changed.acquire(timeout=0.1)
-    cert.write_text("2")
+    mount(folder, tmp_path / "two")
     assert changed.acquire(timeout=5)
+    (folder / "tls.key").unlink()
     assert not changed.acquire(timeout=0.1)
+    said = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert len(said) == 4, said
+    assert "is not the key of" in said[0]
+    assert "no unencrypted key" in said[1]
+    assert "is not there" in said[3]
 
 
 def test_log_lines_are_json() -> None:

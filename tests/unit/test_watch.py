@@ -27,6 +27,7 @@ class Api:
         self.items: dict[str, list[dict[str, Any]]] = {"/profiles": [], "/nodes": []}
         self.status = 200
         self.lists = 0
+        self.asked = 0
         self.watches: list[Mapping[str, list[str]]] = []
         self.events: queue.Queue[Any] = queue.Queue()
         self.page = 2
@@ -38,6 +39,7 @@ class Api:
             def do_GET(self) -> None:
                 url = urlsplit(self.path)
                 query = parse_qs(url.query)
+                api.asked += 1
                 if api.status != 200:
                     self.send_error(api.status)
                 elif "watch" in query:
@@ -204,6 +206,22 @@ def test_version_that_is_gone_means_a_new_list(api: Api, start: Callable[..., Cl
     until(lambda: isinstance(found(context, "new"), dict))
     assert found(context, "old") is None
     assert api.lists == 2
+
+
+def test_server_in_trouble_is_asked_less_and_less(api: Api, start: Callable[..., ClusterContext]) -> None:
+    """Whole lists are dear. Without pauses that grow there would be 20 of them in a second, or as many watches as fit in."""
+    api.status = 500
+    begun = time.monotonic()
+    context = start()
+    time.sleep(1.5)
+    assert 3 < api.asked < 10
+    api.status = 200
+    until(lambda: context.is_complete("WorkloadProfile"), 5)
+    assert time.monotonic() - begun < 5
+    for _ in range(1000):
+        api.events.put(None)
+    time.sleep(0.5)
+    assert 2 < len(api.watches) < 20
 
 
 @pytest.mark.parametrize("end", ["cut", {"type": "ERROR", "object": {"code": 500, "message": "etcd"}}], ids=["cut", "error"])

@@ -3,6 +3,7 @@
 import http.client
 import json
 import re
+import shutil
 import socket
 import ssl
 import subprocess
@@ -131,9 +132,30 @@ class WebhookServer:
         return total
 
 
-def raw_connection(port: int) -> ssl.SSLSocket:
-    """A TLS connection that does not ask for HTTP/2 and trusts anybody."""
+def mount(folder: Path, source: Path) -> None:
+    """Puts the files of `source` into `folder` as the kubelet mounts a Secret: links that are swapped at once; the old files go."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = folder / "..data"
+    before = data.resolve() if data.is_symlink() else None
+    new = Path(tempfile.mkdtemp(prefix="..", dir=folder))
+    for file in source.iterdir():
+        if file.is_file():
+            shutil.copy(file, new / file.name)
+    link = folder / "..data_tmp"
+    link.symlink_to(new.name)
+    link.replace(data)
+    for file in new.iterdir():
+        if not (folder / file.name).is_symlink():
+            (folder / file.name).symlink_to(f"..data/{file.name}")
+    if before is not None:
+        shutil.rmtree(before)
+
+
+def raw_connection(port: int, *protocols: str) -> ssl.SSLSocket:
+    """A TLS connection that asks for HTTP/2 only if it is told to, and trusts anybody."""
     context = ssl.create_default_context()
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context.wrap_socket(socket.create_connection(("127.0.0.1", port), timeout=10))

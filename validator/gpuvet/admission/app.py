@@ -15,9 +15,17 @@ from gpuvet.admission.state import RuleWatch
 
 log = logging.getLogger("gpuvet.webhook")
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
-_STATUS = {200: "200 OK", 400: "400 Bad Request", 404: "404 Not Found", 405: "405 Method Not Allowed", 413: "413 Content Too Large"}
+_STATUS = {
+    200: "200 OK",
+    400: "400 Bad Request",
+    404: "404 Not Found",
+    405: "405 Method Not Allowed",
+    411: "411 Length Required",
+    413: "413 Content Too Large",
+}
 _STATUS |= {415: "415 Unsupported Media Type", 500: "500 Internal Server Error", 503: "503 Service Unavailable"}
 
+_LENGTH = re.compile("[0-9]{1,18}", re.ASCII)
 TOO_LARGE = f"the body is larger than {MAX_BODY} bytes"
 PATIENCE = 2.0
 """Seconds that whoever asks is taken to wait when he does not say: the timeout of the configuration that we print."""
@@ -53,10 +61,11 @@ class Webhook:
         outcome = _refusal(environ)
         if outcome is None:
             try:
-                body = environ["wsgi.input"].read(MAX_BODY + 1)
+                # Its length is known. With a size, granian would never be done with a body that ends in an error of HTTP/2.
+                body = environ["wsgi.input"].read()
             except OSError:
                 body = b""
-            outcome = self._review(body, environ, start) if len(body) <= MAX_BODY else _refuse(413, TOO_LARGE)
+            outcome = self._review(body, environ, start)
         self._metrics.answered(outcome.verdict, outcome.kind, outcome.rules, monotonic() - start)
         for reason in outcome.silent:
             self._metrics.silent.labels(reason).inc()
@@ -89,8 +98,10 @@ def _refusal(environ: dict[str, Any]) -> Outcome | None:
         return _refuse(405, "POST an AdmissionReview here")
     if environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() != "application/json":
         return _refuse(415, "an AdmissionReview is application/json")
-    length = environ.get("CONTENT_LENGTH") or "0"
-    if length.isdigit() and int(length) > MAX_BODY:
+    length = environ.get("CONTENT_LENGTH", "")
+    if not _LENGTH.fullmatch(length):
+        return _refuse(411, "say how long the body is: Content-Length")
+    if int(length) > MAX_BODY:
         return _refuse(413, TOO_LARGE)
     return None
 

@@ -1,6 +1,8 @@
 """A self-signed CA and the serving certificate that it signs, and their rotation with overlapping CA bundles."""
 
 import os
+import re
+import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path as FilePath
 
@@ -10,11 +12,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from gpuvet.values.errors import InputError
+from gpuvet.values.errors import InputError, UsageError
 
 VALID_DAYS = 365
 _BACKDATED = timedelta(minutes=5)
 """Clocks differ."""
+_LONGEST = 36500
+_HOST = re.compile(r"(?:[*][.])?[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?(?:[.][A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)*", re.ASCII)
 
 
 def make_certificates(out: FilePath, hosts: list[str], days: int = VALID_DAYS) -> list[str]:
@@ -22,8 +26,12 @@ def make_certificates(out: FilePath, hosts: list[str], days: int = VALID_DAYS) -
 
     An existing `ca.crt` is kept behind the new CA for as long as it is valid, so that clients trust the old and the new
     serving certificate while they are swapped. The CA's key is thrown away: the next rotation makes a new CA.
+    Raises UsageError when a host is no name, the days make no date, or the folder cannot be written; InputError when `ca.crt` is none.
     """
     now = datetime.now(UTC)
+    names = [_name(host) for host in hosts]
+    if not 0 <= days <= _LONGEST:
+        raise UsageError(f"--days {days}: between 0 and {_LONGEST}")
     ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     ca_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"gpuvet webhook CA {now:%Y-%m-%d %H:%M:%S}")])
     ca = (
@@ -38,27 +46,51 @@ def make_certificates(out: FilePath, hosts: list[str], days: int = VALID_DAYS) -
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_key_usage(sign_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName([_name(host) for host in hosts]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
         .sign(ca_key, hashes.SHA256())
     )
-    out.mkdir(parents=True, exist_ok=True)
     bundle = [ca, *(old for old in read_certificates(out / "ca.crt") if old.not_valid_after_utc > now)][:3]
     pem = serialization.Encoding.PEM
-    _write(out / "ca.crt", b"".join(item.public_bytes(pem) for item in bundle), 0o644)
-    _write(out / "tls.key", key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()), 0o600)
-    _write(out / "tls.crt", certificate.public_bytes(pem), 0o644)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        _write(out / "ca.crt", b"".join(item.public_bytes(pem) for item in bundle), 0o644)
+        _write(out / "tls.key", key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()), 0o600)
+        _write(out / "tls.crt", certificate.public_bytes(pem), 0o644)
+    except OSError as error:
+        raise UsageError(f"{out}: cannot be written: {error.strerror}") from None
     return ["ca.crt", "tls.crt", "tls.key"]
 
 
 def read_certificates(path: FilePath) -> list[x509.Certificate]:
     """The certificates of a PEM file, none when there is no file. Raises InputError when the file holds something else."""
-    if not path.is_file():
-        return []
     try:
         return x509.load_pem_x509_certificates(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise InputError(f"{path}: holds no PEM certificate: {error}") from None
+
+
+def check_pair(certificate: FilePath, key: FilePath) -> None:
+    """Raises InputError when a server cannot be started with the two files: one is missing or damaged, or they do not belong together."""
+    for file in (certificate, key):
+        try:
+            file.open("rb").close()
+        except FileNotFoundError:
+            raise InputError(f"{file}: is not there; `gpuvet webhook certs --out DIR --host NAME` makes a pair") from None
+        except OSError as error:
+            raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+    expiry(certificate)
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=lambda: "")
+    except (ssl.SSLError, OSError) as error:
+        reason = getattr(error, "reason", None) or error
+        if reason in ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH"):
+            raise InputError(f"{key}: is not the key of {certificate}") from None
+        raise InputError(f"{key}: holds no unencrypted key in PEM that fits {certificate}: {reason}") from None
 
 
 def expiry(path: FilePath) -> float:
@@ -77,22 +109,44 @@ def trusted(bundle: bytes, serving: bytes, host: str) -> tuple[str, float]:
     except ValueError as error:
         return f"no PEM certificate: {error}", 0.0
     certificate = chain[0]
-    left = (certificate.not_valid_after_utc - now).total_seconds() / 86400
+    left = _days(certificate, now)
     if left <= 0:
         return f"it ended on {certificate.not_valid_after_utc:%Y-%m-%d}", left
+    if certificate.not_valid_before_utc > now:
+        return f"it begins on {certificate.not_valid_before_utc:%Y-%m-%d}", left
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value.get_values_for_type(x509.DNSName)
     except x509.ExtensionNotFound:
         names = []
-    if host not in names:
+    if host not in names and f"*.{host.partition('.')[2]}" not in names:
         return f"it is for {', '.join(names) or 'no name'}, not for {host}", left
-    for authority in authorities:
-        try:
-            certificate.verify_directly_issued_by(authority)
-        except (ValueError, TypeError, InvalidSignature):
-            continue
-        return ("", left) if authority.not_valid_after_utc > now else ("the CA that signed it has ended", left)
-    return "no CA of the bundle has signed it", left
+    wrong = "no CA of the bundle has signed it"
+    # Up from the serving certificate, through those that stand behind it, to one of the bundle.
+    while chain:
+        link, *chain = chain
+        left = min(left, _days(link, now))
+        if link in authorities and left > 0:
+            return "", left
+        for authority in authorities:
+            if _issued(link, authority):
+                if _days(authority, now) > 0:
+                    return "", min(left, _days(authority, now))
+                wrong = "the CA that signed it has ended"
+        chain = [other for other in chain if _issued(link, other)]
+    return wrong, left
+
+
+def _days(certificate: x509.Certificate, now: datetime) -> float:
+    """That it is still good for."""
+    return (certificate.not_valid_after_utc - now).total_seconds() / 86400
+
+
+def _issued(certificate: x509.Certificate, authority: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, days: int) -> x509.CertificateBuilder:
@@ -121,12 +175,16 @@ def _name(host: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ip_address(host))
     except ValueError:
+        if len(host) > 253 or not _HOST.fullmatch(host):
+            raise UsageError(f"--host {host!r}: is neither a DNS name (of letters, digits, hyphens and dots) nor an IP address") from None
         return x509.DNSName(host)
 
 
 def _write(path: FilePath, data: bytes, mode: int) -> None:
     """Replaces the file at once, so that nobody reads half of it."""
     new = path.with_name(path.name + ".new")
-    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
+    # What an interrupted run left may have another mode.
+    new.unlink(missing_ok=True)
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
         file.write(data)
     new.replace(path)

@@ -15,8 +15,10 @@ _CONFIGURATION = "ValidatingWebhookConfiguration"
 
 
 def file_of(document: dict[str, Any]) -> str:
-    """Its name: `cluster-role.yaml`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", document["kind"]).lower() + ".yaml"
+    """Its name: `cluster-role.yaml`, and `issuer-ca.yaml` where there are several of a kind."""
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", document["kind"]).lower()
+    which = document["metadata"]["name"].partition("-webhook-")[2] if document["kind"] in ("Issuer", "Certificate") else ""
+    return f"{kind}-{which}.yaml" if which else f"{kind}.yaml"
 
 
 def render_chart(version: str, watched: tuple[tuple[str, str], ...]) -> dict[str, str]:

@@ -14,7 +14,7 @@ def render_deploy(version: str, watched: tuple[tuple[str, str], ...]) -> dict[st
 
 
 def _base(version: str, watched: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Certificates come from cert-manager; an overlay sets image and namespace."""
+    """Certificates come from cert-manager; an overlay sets the image; for another namespace or name the manifests are printed."""
     files = {
         f"kustomize/base/{file_of(document)}": HEADER + to_yaml([document])
         for document in manifests(Plan(image=f"gpuvet:{version}", watched=watched))

@@ -1,5 +1,6 @@
 """Everything that runs the webhook in a cluster, as manifests made from the active rules and the workload table."""
 
+import re
 from collections.abc import Iterable
 from math import ceil
 from pathlib import Path as FilePath
@@ -42,6 +43,7 @@ class Plan(NamedTuple):
     """Wins over the configuration's."""
 
 
+_LABEL = re.compile("[a-z](?:[a-z0-9-]*[a-z0-9])?", re.ASCII)
 _MADE = (
     "request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && "
     "object.metadata.?ownerReferences.orValue([]).exists(r, r.?controller.orValue(false))"
@@ -51,7 +53,11 @@ _NO_NODE = {"name": "is-not-from-a-node", "expression": "!('system:nodes' in req
 
 
 def manifests(plan: Plan) -> list[dict[str, Any]]:
-    """Every object of an installation, the webhook's configuration last. Raises ConfigError when the configuration is wrong."""
+    """Every object of an installation, the webhook's configuration last.
+
+    Raises ConfigError when the configuration is wrong, UsageError when the API server would refuse a name.
+    """
+    _check(plan)
     settings = _settings(plan)
     found = [_namespace(plan), _service_account(plan)]
     if plan.watched:
@@ -64,7 +70,8 @@ def manifests(plan: Plan) -> list[dict[str, Any]]:
 
 
 def webhook_configuration(plan: Plan) -> dict[str, Any]:
-    """The ValidatingWebhookConfiguration. Raises ConfigError when the configuration is wrong."""
+    """The ValidatingWebhookConfiguration. Raises ConfigError when the configuration is wrong, UsageError for a wrong name."""
+    _check(plan)
     settings = _settings(plan)
     policy = plan.failure_policy or ("Fail" if settings.bundle == "strict" else "Ignore")
     entries = [_entry(plan, *entry) for entry in _entries(plan, settings, policy)]
@@ -77,6 +84,16 @@ def webhook_configuration(plan: Plan) -> dict[str, Any]:
         "metadata": metadata,
         "webhooks": entries,
     }
+
+
+def _check(plan: Plan) -> None:
+    for option, value, longest in (("--namespace", plan.namespace, 63), ("--name", plan.name, 63 - len("-webhook-self-signed"))):
+        if len(value) > longest or not _LABEL.fullmatch(value):
+            raise UsageError(f"{option} {value!r}: is no name of at most {longest} lower-case letters, digits and hyphens, a letter first")
+    if plan.replicas < 0:
+        raise UsageError(f"--replicas {plan.replicas}: cannot be negative")
+    if plan.url is not None and not plan.url.startswith("https://"):
+        raise UsageError(f"--url {plan.url}: the API server asks over https only")
 
 
 def unknown_kinds(config: str | None) -> list[str]:
@@ -241,15 +258,35 @@ def _config_map(plan: Plan, settings: Settings) -> dict[str, Any]:
 
 
 def _cert_manager(plan: Plan) -> list[dict[str, Any]]:
+    """A CA that outlives the serving certificates: the API server trusts the old one while a new one is on its way to the Pods."""
     name = f"{plan.name}-webhook"
-    issuer = {"apiVersion": "cert-manager.io/v1", "kind": "Issuer", "metadata": _about(plan, name), "spec": {"selfSigned": {}}}
-    spec = {
-        "secretName": f"{name}-tls",
-        "dnsNames": [f"{name}.{plan.namespace}.svc", f"{name}.{plan.namespace}.svc.cluster.local"],
-        "issuerRef": {"kind": "Issuer", "name": name},
-        "privateKey": {"algorithm": "ECDSA", "size": 256, "encoding": "PKCS8", "rotationPolicy": "Always"},
+    key = {"algorithm": "ECDSA", "size": 256, "encoding": "PKCS8"}
+    authority = {
+        "secretName": f"{name}-ca",
+        "commonName": f"{name}-ca",
+        "isCA": True,
+        "duration": "87600h",
+        "issuerRef": {"kind": "Issuer", "name": f"{name}-self-signed"},
+        "privateKey": key | {"rotationPolicy": "Always"},
     }
-    return [issuer, {"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": _about(plan, name), "spec": spec}]
+    serving = {
+        "secretName": f"{name}-tls",
+        "duration": "2160h",
+        "renewBefore": "720h",
+        "usages": ["digital signature", "server auth"],
+        "dnsNames": [f"{name}.{plan.namespace}.svc", f"{name}.{plan.namespace}.svc.cluster.local"],
+        "issuerRef": {"kind": "Issuer", "name": f"{name}-ca"},
+        "privateKey": key | {"rotationPolicy": "Always"},
+    }
+    return [
+        {"apiVersion": "cert-manager.io/v1", "kind": kind, "metadata": _about(plan, called), "spec": spec}
+        for kind, called, spec in (
+            ("Issuer", f"{name}-self-signed", {"selfSigned": {}}),
+            ("Certificate", f"{name}-ca", authority),
+            ("Issuer", f"{name}-ca", {"ca": {"secretName": f"{name}-ca"}}),
+            ("Certificate", name, serving),
+        )
+    ]
 
 
 def _service(plan: Plan) -> dict[str, Any]:
@@ -332,7 +369,8 @@ def _config_volume(plan: Plan) -> dict[str, Any]:
 
 
 def _disruption_budget(plan: Plan) -> dict[str, Any]:
-    spec = {"minAvailable": 1, "selector": {"matchLabels": _labels(plan)}}
+    # And not minAvailable, with which a single replica could never be moved.
+    spec = {"maxUnavailable": 1, "selector": {"matchLabels": _labels(plan)}}
     return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": _about(plan, f"{plan.name}-webhook"), "spec": spec}
 
 

@@ -1,11 +1,11 @@
 """What Prometheus may ask: reviews by verdict and kind, findings by rule, latency, rule set, certificate, reloads."""
 
+from collections.abc import Collection
 from time import time
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0)
-_KNOWN_KINDS = 100
 
 
 class Metrics:
@@ -24,23 +24,26 @@ class Metrics:
         self.certificate = Gauge(
             "gpuvet_certificate_expiry_timestamp_seconds", "When the serving certificate ends.", registry=self.registry
         )
+        self.certificate_current = Gauge(
+            "gpuvet_certificate_last_reload_success",
+            "0 while the file holds another than the one in use.",
+            registry=self.registry,
+        )
         self.watch = Gauge("gpuvet_context_synced", "1 while a kind of the cluster is watched.", ("kind",), registry=self.registry)
-        self._kinds: set[str] = set()
+        self._kinds: Collection[str] = ()
 
     def answered(self, verdict: str, kind: str, rules: tuple[str, ...], seconds: float) -> None:
-        """Counts one answer. A flood of invented kinds is counted as `other`."""
-        if kind not in self._kinds:
-            if len(self._kinds) < _KNOWN_KINDS:
-                self._kinds.add(kind)
-            else:
-                kind = "other"
+        """Counts one answer. Whoever reaches the port may invent kinds: what no rule speaks of is counted as `other`."""
+        if kind and kind not in self._kinds:
+            kind = "other"
         self.reviews.labels(verdict, kind).inc()
         for rule in rules:
             self.findings.labels(rule, verdict).inc()
         self.seconds.observe(seconds)
 
-    def loaded(self, ok: bool, digest: str) -> None:
-        """Notes a load of rules."""
+    def loaded(self, ok: bool, digest: str, kinds: Collection[str]) -> None:
+        """Notes a load of rules, and the kinds that the webhook is asked about."""
+        self._kinds = kinds
         self.reload_ok.set(ok)
         self.reload_time.set(time())
         self.rules.clear()

@@ -73,7 +73,7 @@ def review(body: bytes, state: RuleState, until: Until = (inf, inf)) -> Outcome:
         return _refused("the body is not an AdmissionReview")
     version = request.get("apiVersion")
     if version != "admission.k8s.io/v1":
-        return _refused(f"apiVersion is {version!r}; this webhook speaks admission.k8s.io/v1")
+        return _refused(f"apiVersion is {_word(version)!r}; this webhook speaks admission.k8s.io/v1")
     asked = request.get("request")
     uid = asked.get("uid") if type(asked) is dict else None
     if type(asked) is not dict or type(uid) is not str or not uid:
@@ -150,15 +150,20 @@ def _record(asked: Mapping[str, Any], kind: str, verdict: str, because: str) -> 
     """What the log says of a request."""
     return {
         "verdict": verdict,
-        "uid": asked.get("uid"),
-        "operation": asked.get("operation"),
+        "uid": _word(asked.get("uid")),
+        "operation": _word(asked.get("operation")),
         "kind": kind,
-        "namespace": asked.get("namespace"),
-        "name": asked.get("name"),
-        "user": _user(asked).get("username"),
+        "namespace": _word(asked.get("namespace")),
+        "name": _word(asked.get("name")),
+        "user": _word(_user(asked).get("username")),
         "dryRun": bool(asked.get("dryRun")),
         "because": because,
     }
+
+
+def _word(value: Any) -> str | None:
+    """For the log: whoever reaches the port may send anything in the place of a name."""
+    return value[:256] if type(value) is str else None
 
 
 def _findings(value: dict[str, Any], namespace: Any, state: RuleState, until: float) -> tuple[list[Finding], list[str], tuple[str, ...]]:
@@ -234,7 +239,7 @@ def _owned(value: dict[str, Any], state: RuleState) -> bool:
 def _kind(asked: Mapping[str, Any]) -> str:
     kind = asked.get("kind")
     name = kind.get("kind") if type(kind) is dict else None
-    return name if type(name) is str else ""
+    return name[:64] if type(name) is str else ""
 
 
 def _answer(

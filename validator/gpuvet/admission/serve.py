@@ -5,16 +5,19 @@ import logging
 import logging.config
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable
+from ipaddress import ip_address
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from gpuvet.admission.certificates import expiry
+from gpuvet.admission.certificates import check_pair
 from gpuvet.admission.state import load_state
 from gpuvet.engine.context import EmptyContext
-from gpuvet.values.errors import UsageError
+from gpuvet.values.errors import InputError, UsageError
 
+log = logging.getLogger("gpuvet.webhook")
 ENVIRONMENT = "GPUVET_WEBHOOK"
 """Tells the worker what the command line told its parent."""
 INTERVAL = 1.0
@@ -48,7 +51,8 @@ class JsonLines(logging.Formatter):
             line["message"] = message
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+        # ASCII: some that read logs take other characters for the end of a line.
+        return json.dumps(line)
 
 
 def log_config(level: str = "INFO") -> dict[str, Any]:
@@ -80,11 +84,9 @@ def serve(options: Options, target: str) -> None:
 
     config = FilePath(options.config) if options.config else None
     load_state(config, EmptyContext())
-    cert, key = FilePath(options.tls_cert), FilePath(options.tls_key)
-    for file in (cert, key):
-        if not file.is_file():
-            raise UsageError(f"{file} is not there; `gpuvet webhook certs --out DIR --host NAME` makes a pair")
-    expiry(cert)
+    cert, key = FilePath(options.tls_cert).absolute(), FilePath(options.tls_key).absolute()
+    check_pair(cert, key)
+    _check_address(options.host, options.port)
     os.environ[ENVIRONMENT] = json.dumps(options._asdict())
     server = Granian(
         target,
@@ -103,9 +105,12 @@ def serve(options: Options, target: str) -> None:
         log_level=LogLevels.error,
         log_dictconfig=log_config(),
     )
-    threading.Thread(target=watch_files, args=((cert, key), _reload), name="certificates", daemon=True).start()
+    # A mounted secret is a link to a folder that goes away with the next secret: the worker is to follow the link anew.
+    tls, _, _, *rest = server.ssl_ctx
+    server.ssl_ctx = (tls, str(cert), str(key), *rest)  # type: ignore[assignment]
+    threading.Thread(target=watch_pair, args=(cert, key, _reload), name="certificates", daemon=True).start()
     logging.config.dictConfig(log_config())
-    logging.getLogger("gpuvet.webhook").info("serving https on %s port %d", options.host, options.port)
+    log.info("serving https on %s port %d", options.host, options.port)
     server.serve()
 
 
@@ -113,20 +118,50 @@ def _reload() -> None:
     os.kill(os.getpid(), signal.SIGHUP)
 
 
-def watch_files(files: tuple[FilePath, ...], changed: Callable[[], None], interval: float = INTERVAL) -> None:
-    """Calls `changed` when the content of the files is another and both can be read. Never returns."""
-    seen = _contents(files)
+def _check_address(host: str, port: int) -> None:
+    """Raises UsageError when nothing can listen there. The server itself would only panic."""
+    try:
+        ip_address(host)
+    except ValueError:
+        raise UsageError(f"--host {host}: is no IP address") from None
+    if not 0 < port < 65536:
+        raise UsageError(f"--port {port}: between 1 and 65535")
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind((host, port))
+            trial.listen()
+    except OSError as error:
+        raise UsageError(f"{host} port {port}: cannot listen there: {error.strerror}") from None
+
+
+def watch_pair(cert: FilePath, key: FilePath, changed: Callable[[], None], interval: float = INTERVAL) -> None:
+    """Calls `changed` when the files hold another pair that a server can be started with; any other is logged. Never returns."""
+    seen = failed = _contents(cert, key)
     stop = threading.Event()
     while not stop.wait(interval):
-        now = _contents(files)
-        if now is not None and now != seen:
-            seen = now
-            logging.getLogger("gpuvet.webhook").info("certificate changed, worker reloads")
+        now = _contents(cert, key)
+        if now in (seen, failed):
+            continue
+        try:
+            check_pair(cert, key)
+        except InputError as error:
+            # Perhaps only half of it is written yet.
+            log.error("certificate not reloaded, the last good one stays in force: %s", error)
+            failed = now
+            continue
+        if now == _contents(cert, key):
+            seen = failed = now
+            log.info("certificate changed, worker reloads")
             changed()
 
 
-def _contents(files: tuple[FilePath, ...]) -> list[bytes] | None:
-    try:
-        return [file.read_bytes() for file in files]
-    except OSError:
-        return None
+def _contents(cert: FilePath, key: FilePath) -> list[bytes | None]:
+    """None for a file that cannot be read."""
+    found: list[bytes | None] = []
+    for file in (cert, key):
+        try:
+            found.append(file.read_bytes())
+        except OSError:
+            found.append(None)
+    return found

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path as FilePath
 
 from gpuvet.admission.review import RuleState
+from gpuvet.engine.conditions import OTHERS, WHOLE
 from gpuvet.engine.context import Context
 from gpuvet.engine.domains import Domains
 from gpuvet.engine.judge import Judge
@@ -43,6 +44,12 @@ def load_state(config: FilePath | None, context: Context, ask: Ask = nobody, bun
     return RuleState(judge, context, rules_digest(seen, settings), owners, ask(settings))
 
 
+def kinds_of(state: RuleState) -> frozenset[str]:
+    """That the webhook may be asked about."""
+    others = {other.kind for other in (*OTHERS, *WHOLE)} | {kind for rule in state.judge.rules.rules for kind in rule.kinds}
+    return frozenset(kind for _, kind in state.owners) | {kind.partition(".")[0] for kind in others}
+
+
 def rules_digest(rules: RuleSet, settings: Settings) -> str:
     """Of everything that decides a verdict: rules, severities, parameters, platform versions."""
     digest = hashlib.blake2b(digest_size=8)
@@ -68,6 +75,7 @@ class RuleWatch:
         self._interval = interval
         self._told = told
         self._ask = ask
+        self._folders = _folders(config)
         self._seen = self._signature()
         self.state = load_state(config, context, ask=ask)
         told(True, self.state)
@@ -83,14 +91,15 @@ class RuleWatch:
 
     def look(self) -> None:
         """Reloads if a file has changed; a set that cannot be loaded leaves the last good one in force."""
-        signature = self._signature()
-        if signature == self._seen:
+        if self._signature() == self._seen:
             return
-        self._seen = signature
+        self._folders |= _folders(self._config)
+        self._seen = self._signature()
         try:
             state = load_state(self._config, self._context, ask=self._ask)
-        except (GpuvetError, OSError) as error:
-            log.error("rules not reloaded, the last good set stays in force: %s", error)
+        except Exception as error:  # noqa: BLE001 - whatever a file does to its readers, the watching goes on
+            why = str(error) if isinstance(error, GpuvetError | OSError) else f"{type(error).__name__}: {error}"
+            log.error("rules not reloaded, the last good set stays in force: %s", why)
             self._told(False, self.state)
             return
         self.state = state
@@ -102,13 +111,25 @@ class RuleWatch:
             self.look()
 
     def _signature(self) -> bytes:
-        """Of the files in the folder of the configuration: a mounted ConfigMap is swapped there as a whole."""
+        """Of the files in the folders of the configuration and of what it names: a mounted ConfigMap is swapped there as a whole."""
         digest = hashlib.blake2b(digest_size=16)
-        if self._config is not None:
-            for path in sorted(self._config.parent.glob("*")):
-                if path.is_file() and path.suffix in (".yaml", ".yml"):
-                    try:
-                        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-                    except OSError:
-                        digest.update(path.name.encode())
+        for folder in sorted(self._folders):
+            for path in sorted((*folder.glob("*.yaml"), *folder.glob("*.yml"))):
+                digest.update(bytes(path) + b"\0")
+                try:
+                    digest.update(path.read_bytes())
+                except OSError:
+                    digest.update(b"\0")
         return digest.digest()
+
+
+def _folders(config: FilePath | None) -> set[FilePath]:
+    """Of the configuration, and of rule files and a bundle that it names, as far as it can be read."""
+    if config is None:
+        return set()
+    try:
+        settings = load_settings(config)
+    except Exception:  # noqa: BLE001 - told when rules are loaded
+        return {config.parent}
+    named = [*settings.rule_files, *([settings.bundle] if settings.bundle.endswith((".yaml", ".yml")) else [])]
+    return {config.parent, *((settings.folder / name).parent for name in named)}

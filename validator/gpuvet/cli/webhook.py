@@ -21,7 +21,7 @@ def register(commands: Any) -> None:
     serve.add_argument("--host", default="0.0.0.0", help="address to listen on (default: all)")  # noqa: S104
     serve.add_argument("--port", type=int, default=8443)
     serve.add_argument("--tls-cert", required=True, metavar="FILE")
-    serve.add_argument("--tls-key", required=True, metavar="FILE", help="in PKCS#8")
+    serve.add_argument("--tls-key", required=True, metavar="FILE", help="in PEM, not encrypted")
     serve.add_argument("--config", metavar="FILE", help="a .gpuvet.yaml; its folder is watched for changes")
     serve.add_argument("--cluster", action="store_true", help="know profiles, nodes and devices of the cluster (needs gpuvet[cluster])")
     serve.set_defaults(run=run_serve)
@@ -47,6 +47,7 @@ def register(commands: Any) -> None:
     doctor = actions.add_parser("doctor", help="look at an installed webhook and say what to do (needs gpuvet[cluster])")
     doctor.add_argument("--namespace", default="gpuvet-system")
     doctor.add_argument("--name", default="gpuvet")
+    doctor.add_argument("--context", help="of the kubeconfig (default: the current one)")
     doctor.set_defaults(run=run_doctor)
 
 
@@ -93,13 +94,17 @@ def run_manifests(options: argparse.Namespace) -> int:
 
 def run_doctor(options: argparse.Namespace) -> int:
     """0 when nothing is wrong, 1 with errors. Raises UsageError when no cluster is configured."""
+    from importlib.util import find_spec
+
+    if find_spec("kubernetes") is None:
+        raise UsageError("the cluster is asked through the client `kubernetes`, which is not installed: pip install 'gpuvet[cluster]'")
     from kubernetes.config import ConfigException
 
     from gpuvet.admission.certificates import trusted
     from gpuvet.cluster.doctor import ask_cluster, diagnose
 
     try:
-        ask = ask_cluster()
+        ask = ask_cluster(options.context)
     except ConfigException as error:
         raise UsageError(f"no cluster: {error}") from None
     errors = 0

@@ -9,7 +9,7 @@ from gpuvet.admission.app import Webhook
 from gpuvet.admission.certificates import expiry
 from gpuvet.admission.metrics import Metrics
 from gpuvet.admission.serve import ENVIRONMENT, INTERVAL, Options
-from gpuvet.admission.state import RuleWatch
+from gpuvet.admission.state import RuleWatch, kinds_of
 from gpuvet.cli.outside import outside
 from gpuvet.engine.context import Context, EmptyContext
 
@@ -28,10 +28,24 @@ def application() -> Webhook:
         watched.start()
         context, ready = watched, watched.ready
     config = FilePath(options.config) if options.config else None
-    rules = RuleWatch(config, context, INTERVAL, lambda ok, state: metrics.loaded(ok, state.digest), outside)
+    rules = RuleWatch(config, context, INTERVAL, lambda ok, state: metrics.loaded(ok, state.digest, kinds_of(state)), outside)
     rules.start()
-    metrics.certificate.set_function(lambda: expiry(FilePath(options.tls_cert)))
+    _tell_of_certificate(metrics, FilePath(options.tls_cert))
     return Webhook(rules, metrics, ready)
+
+
+def _tell_of_certificate(metrics: Metrics, file: FilePath) -> None:
+    """Of the one that this worker shows, whatever the file holds later: a good one there means a new worker."""
+    shown = file.read_bytes()
+    metrics.certificate.set(expiry(file))
+
+    def current() -> float:
+        try:
+            return float(file.read_bytes() == shown)
+        except OSError:
+            return 0.0
+
+    metrics.certificate_current.set_function(current)
 
 
 def _always() -> bool:

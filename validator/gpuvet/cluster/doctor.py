@@ -21,9 +21,12 @@ PROBE = {
         "labels": {"tensor-fusion.ai/enabled": "true"},
         "annotations": {"tensor-fusion.ai/tflops-request": "2", "tensor-fusion.ai/tflops-limit": "1"},
     },
-    "spec": {"containers": [{"name": "main", "image": "example.invalid/none", "resources": {"limits": _AMOUNTS, "requests": _AMOUNTS}}]},
+    "spec": {
+        "nodeSelector": {"maip.mxsf.io/node.usage": "trainning"},
+        "containers": [{"name": "main", "image": "example.invalid/none", "resources": {"limits": _AMOUNTS, "requests": _AMOUNTS}}],
+    },
 }
-"""A Pod that breaks TF013, QG004 and KM009: one of them is an error in every bundle that has to do with resources."""
+"""A Pod that breaks TF013, QG004, KM009 and PL104: one of them is an error in every bundle."""
 
 
 class Diagnosis(NamedTuple):
@@ -86,6 +89,11 @@ def _policies(entries: Iterable[dict[str, Any]], namespace: str) -> Iterator[Dia
         if missing:
             text = f"{entry['name']} fails closed, and does not exclude {', '.join(sorted(missing))}"
             yield Diagnosis("error", text, "a cluster whose webhook is down could not be mended: print the configuration again")
+        asked = {operation for rule in entry.get("rules") or () for operation in rule.get("operations") or ()}
+        below = sorted({name for rule in entry.get("rules") or () for name in rule.get("resources") or () if "/" in name or name == "*"})
+        if asked - {"CREATE", "UPDATE"} or below:
+            text = f"{entry['name']} fails closed for {', '.join(sorted(asked - {'CREATE', 'UPDATE'}) + below)}"
+            yield Diagnosis("error", text, "deleting, scaling and status are nobody's to refuse: print the configuration again")
         if not entry.get("matchConditions"):
             yield Diagnosis("error", f"{entry['name']} fails closed for every object of its kinds", "print the configuration again")
     slow = [entry["name"] for entry in entries if entry.get("timeoutSeconds", 10) > 5]
@@ -125,11 +133,24 @@ def _workload(ask: Ask, namespace: str, name: str, version: str) -> Iterator[Dia
     if status != 200:
         yield Diagnosis("error", f"the Deployment {namespace}/{name}-webhook cannot be read ({status})", "apply the manifests again")
         return
+    yield from _service(ask, namespace, name, deployment)
     yield from _deployment(deployment, version)
     containers = deployment["spec"]["template"]["spec"]["containers"]
     if any("--cluster" in (container.get("args") or ()) for container in containers):
         account = deployment["spec"]["template"]["spec"].get("serviceAccountName") or "default"
         yield from _permissions(ask, f"system:serviceaccount:{namespace}:{account}")
+
+
+def _service(ask: Ask, namespace: str, name: str, deployment: dict[str, Any]) -> Iterator[Diagnosis]:
+    """Whether what the API server calls leads to the Pods."""
+    status, service = ask("GET", f"/api/v1/namespaces/{namespace}/services/{name}-webhook", None)
+    if status != 200:
+        yield Diagnosis("error", f"the Service {namespace}/{name}-webhook cannot be read ({status})", "apply the manifests again")
+        return
+    labels = deployment["spec"]["template"]["metadata"].get("labels") or {}
+    selector = service["spec"].get("selector")
+    if selector and not selector.items() <= labels.items():
+        yield Diagnosis("error", f"the Service {namespace}/{name}-webhook does not select the Pods", "apply the manifests again")
 
 
 def _trial(ask: Ask) -> Diagnosis:
@@ -147,7 +168,7 @@ def _trial(ask: Ask) -> Diagnosis:
         )
     if status < 300:
         cure = "does the API server reach the Service (its metric apiserver_admission_webhook_fail_open_count), and which rules are on?"
-        return Diagnosis("warning", "a Pod that breaks TF013, QG004 and KM009 is let in (a dry run)", cure)
+        return Diagnosis("warning", "a Pod that breaks TF013, QG004, KM009 and PL104 is let in (a dry run)", cure)
     return Diagnosis("warning", f"whether a wrong Pod is denied cannot be tried ({status}): {said}", "run as somebody who may create Pods")
 
 
@@ -161,8 +182,14 @@ def _deployment(deployment: dict[str, Any], version: str) -> Iterator[Diagnosis]
     else:
         yield Diagnosis("ok", f"{ready} of {wanted} replicas are ready")
     for container in deployment["spec"]["template"]["spec"]["containers"]:
-        tag = str(container.get("image", "")).rpartition("@")[0].rpartition(":")[2] or str(container.get("image", "")).rpartition(":")[2]
-        if tag != version:
+        if container.get("name") != "webhook":
+            continue
+        image = str(container.get("image", "")).partition("@")[0]
+        tag = image.rpartition("/")[2].partition(":")[2]
+        if not tag:
+            cure = f"see that it is gpuvet {version}, and name the image with its tag, too: IMAGE:TAG@DIGEST"
+            yield Diagnosis("warning", f"the version of the image {container.get('image')} cannot be told", cure)
+        elif tag != version:
             cure = "print the configuration with the gpuvet that runs in the cluster: match conditions follow the rules"
             yield Diagnosis("warning", f"the webhook runs {tag}, and this is gpuvet {version}", cure)
         else:
@@ -188,12 +215,17 @@ def _permissions(ask: Ask, user: str) -> Iterator[Diagnosis]:
         yield Diagnosis("ok", f"{user} may read what rules look up")
 
 
-def ask_cluster() -> Ask:
-    """Of the cluster that the kubeconfig names. Raises kubernetes.config.ConfigException when there is none."""
+def ask_cluster(context: str | None = None) -> Ask:
+    """Of the cluster that the kubeconfig names, or its `context`. Raises kubernetes.config.ConfigException when there is none."""
     from kubernetes import client, config
     from urllib3.exceptions import HTTPError
 
-    config.load_kube_config()
+    try:
+        config.load_kube_config(context=context)
+    except config.ConfigException:
+        raise
+    except Exception as error:  # noqa: BLE001 - the client reads YAML, base64 and files of all kinds, and says so in its own ways
+        raise config.ConfigException(f"the kubeconfig cannot be used: {type(error).__name__}: {error}") from None
     api = client.ApiClient()
 
     def ask(method: str, path: str, body: Any) -> tuple[int, Any]:

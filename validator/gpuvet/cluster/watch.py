@@ -4,6 +4,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from random import uniform
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ log = logging.getLogger("gpuvet.webhook")
 _PAGE = 500
 _WATCH_SECONDS = 60
 """A connection that died without a word is noticed after so long."""
+_LONGEST = 30
+"""Times `retry`: after that long a server that does not answer, a missing kind or permission is asked for again."""
 _FIRST_LIST_SECONDS = 5.0
 """Readiness waits so long for the first lists; then what is missing is unknown."""
 
@@ -142,18 +145,28 @@ class ClusterContext:
         return [] if isinstance(found, Unknown) else [fact for fact in found if fact.name == name]
 
     def _run(self, watched: Watched) -> None:
+        pause = self._retry / 10
         while not self._stop.is_set():
             try:
                 version = self._list(watched)
                 self._mark(watched.kind, True)
                 while not self._stop.is_set():
+                    begun = monotonic()
                     version = self._watch(watched, version)
+                    pause = self._retry / 10
+                    # A server that ends every watch at once is not to be asked without a pause.
+                    self._stop.wait(max(0.0, begun + self._retry - monotonic()))
             except Gone:
-                # Known until the new list is there.
-                self._stop.wait(self._retry / 10)
+                # Known until the new list is there, if that is soon.
+                if pause > self._retry:
+                    self._mark(watched.kind, False, "its watches end at once")
+                self._stop.wait(pause)
             except Exception as error:  # noqa: BLE001 - whatever the network or the server does, the answer is "unknown"
                 self._mark(watched.kind, False, f"{type(error).__name__}: {str(error)[:200]}")
-                self._stop.wait(self._retry if getattr(error, "status", None) not in (403, 404) else self._retry * 30)
+                pause = max(pause, self._retry)
+                self._stop.wait(pause if getattr(error, "status", None) not in (403, 404) else self._retry * _LONGEST)
+            # A server in trouble is asked for whole lists less and less often, and not by all replicas in step.
+            pause = min(pause * uniform(1.5, 2.5), self._retry * _LONGEST)  # noqa: S311
 
     def _mark(self, kind: str, synced: bool, why: str = "") -> None:
         if self._synced[kind] != synced or why:

@@ -16,6 +16,7 @@ from gpuvet.engine.ruleset import triggers_of
 from gpuvet.generate import vap_joined as joined
 from gpuvet.generate import vap_subjects as subjects
 from gpuvet.generate.policies import Exported, exported
+from gpuvet.generate.vap_walk import may_concern
 from gpuvet.language.printers import cel_totals as total
 from gpuvet.language.printers.cel import Printer, Scope, Shared, _digest_text
 from gpuvet.manifests.workloads import INDEX, Row
@@ -77,9 +78,9 @@ def render_vap(settings: Settings, rules: list[Exported] | None = None) -> dict[
     return {f"{name}.yaml": HEADER + to_yaml(policy, width=_ONE_LINE) for name, policy in _policies(settings, rules)}
 
 
-def policies(settings: Settings) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Policies with their bindings."""
-    return [(policy[0], policy[1]) for _, policy in _policies(settings)]
+def policies(settings: Settings, rules: list[Exported] | None = None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Policies with their bindings. `rules`: those that are exported. Raises ConfigError."""
+    return [(policy[0], policy[1]) for _, policy in _policies(settings, rules)]
 
 
 def _policies(settings: Settings, rules: list[Exported] | None = None) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -159,10 +160,8 @@ def _where(settings: Settings, group: Group, rules: Sequence[Exported]) -> tuple
     for row in group.rows:
         kind = kind_name(row.group, row.kind)
         wanted = triggers(bound, (kind,), ("object", "metadata", "pod", "container"), settings.usage_key, NO_DOMAINS)
-        condition = workload_condition(row, wanted)
-        if condition not in (None, "false") and row.group not in subjects.BUILT_IN:
-            # Nobody vouches for the types in a custom resource, and a condition that errs would decide for the rules.
-            condition = None
+        # Nobody vouches for the types in a custom resource, and a condition that errs would decide for the rules.
+        condition = workload_condition(row, wanted) if row.group in subjects.BUILT_IN else may_concern(wanted)
         if condition != "false":
             found.setdefault((row.group, row.version), []).append(row.resource)
             conditions.setdefault(condition or "true", []).append(f"{row.group}/{row.kind}")
@@ -196,7 +195,7 @@ def _matching(conditions: dict[str, list[str]]) -> Iterator[dict[str, str]]:
         return
     parts = []
     for condition, kinds in conditions.items():
-        text = re.sub(r"\bobject\b", "dyn(object)", condition)
+        text = re.sub(r"(?<!dyn\()\bobject\b", "dyn(object)", condition)
         listed = total.literal(sorted(kinds))
         parts.append(f"((request.kind.group + '/' + request.kind.kind) in {listed} && ({text}))")
     yield {"name": "concerns-a-rule", "expression": " ||\n".join(parts)}
@@ -221,7 +220,8 @@ class Body:
         if scope is not None:
             make = subjects.of_several_templates if scope.several else subjects.of_one_template
             found |= make(self.group.rows, self.shared.keys)
-        found["own_tokens"] = subjects.own_tokens()
+        found["own_tokens"] = subjects.own_metadata_tokens() if self.group.rows else subjects.own_tokens()
+        found["own_metadata_tokens"] = subjects.own_metadata_tokens()
         wanted = [token for one in (*own, *shadowing) for token in triggers_of(one.bound.info, self.settings.usage_key)]
         texts = [*self.shared.variables.values(), *(text for lists in printed.values() for text, _ in lists.values())]
         found["domains"] = _domains(texts, wanted)
@@ -302,9 +302,9 @@ class Body:
         fragment = "variables.fragment" if in_pods else "false"
         match info.on:
             case "object":
-                # Of a kind that a rule names, keys may stand anywhere, and CEL cannot look everywhere: the rule itself tells.
                 guards = [_guard("changed_object")]
-                if not info.kinds:
+                # Keys may stand anywhere around the Pod template, and CEL cannot leave that out where it looks: the rule itself tells.
+                if not (info.kinds and self.group.rows):
                     guards += [self.shown("variables.own_tokens", wanted, False)]
                 elif info.names:
                     guards += [self.shown("variables.own_tokens", [one for one in wanted if one[0] == "called"], False)]
@@ -313,7 +313,7 @@ class Body:
                 if pods is not None:
                     scope = pods._replace(subject="metadata", value=pods.part("metadata"), place=pods.part("metadata_at"))
                     yield scope, [*in_pods, self.shown("variables.tokens", wanted, True, "metadata")]
-                guard = self.shown("variables.own_tokens", wanted, False, "own")
+                guard = self.shown("variables.own_metadata_tokens", wanted, False, "own")
                 own = Scope("metadata", value="variables.own_metadata", place="'metadata'", fragment=fragment)
                 if pods is not None and not pods.several:
                     guard = (f"(variables.kind == 'Pod' ? [] : {guard[0]}", f"{guard[1]})")

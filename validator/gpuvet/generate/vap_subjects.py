@@ -10,6 +10,7 @@ from typing import Any
 from gpuvet.engine.conditions import OTHERS, WHOLE
 from gpuvet.engine.judge import kind_name
 from gpuvet.generate import vap_joined as joined
+from gpuvet.generate.vap_walk import keys_of
 from gpuvet.language import ir
 from gpuvet.language.printers import cel_totals as total
 from gpuvet.language.printers.cel import Printer, Scope, Shared, total_of_pod
@@ -348,9 +349,9 @@ def _placement(prefix: str) -> str:
 
 
 def own_tokens() -> str:
-    """The keys that an object shows, or that stand where its kind keeps them."""
+    """The keys that an object without a Pod template shows."""
     maps = []
-    for other in (*OTHERS, *WHOLE):
+    for other in OTHERS:
         for place in (*other.maps, *other.key_lists):
             value = _at("variables.object", place.split("."))
             listed = (
@@ -359,7 +360,15 @@ def own_tokens() -> str:
                 else f"[{value}].map(v, {total.items('v')})[0].{_NAMED}"
             )
             maps.append(f"(variables.kind == {quoted(other.kind)} ? {listed} : [])")
-    return " + ".join([_metadata_tokens("variables.own_metadata"), *maps])
+    # The kinds of Kubernetes itself are many objects and long ones, and their keys have places that are known.
+    anywhere = [other.kind for other in (*OTHERS, *WHOLE) if other in WHOLE or "." in other.kind]
+    walked = f"(variables.kind in {total.literal(anywhere)} ? {keys_of('variables.object')} : [])"
+    return " + ".join([own_metadata_tokens(), *maps, walked])
+
+
+def own_metadata_tokens() -> str:
+    """The keys in the metadata of an object."""
+    return _metadata_tokens("variables.own_metadata")
 
 
 def shows(tokens: str, triggers: Iterable[tuple[str, str]], prefix: str | None) -> str:
