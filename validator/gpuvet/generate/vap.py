@@ -222,6 +222,9 @@ class Body:
             found |= make(self.group.rows, self.shared.keys)
         found["own_tokens"] = subjects.own_metadata_tokens() if self.group.rows else subjects.own_tokens()
         found["own_metadata_tokens"] = subjects.own_metadata_tokens()
+        wanted = [token for one in (*own, *shadowing) for token in triggers_of(one.bound.info, self.settings.usage_key)]
+        texts = [*self.shared.variables.values(), *(text for lists in printed.values() for text, _ in lists.values())]
+        found["domains"] = _domains(texts, wanted)
         found |= self.tests
         found |= self.shared.variables
         for lists in printed.values():
@@ -299,18 +302,18 @@ class Body:
         fragment = "variables.fragment" if in_pods else "false"
         match info.on:
             case "object":
-                guards = [self.shown("variables.own_tokens", wanted, False)]
-                if info.kinds and self.group.rows:
-                    # Keys may stand anywhere around the Pod template, and CEL cannot leave that out where it looks: the rule itself tells.
-                    guards = []
-                if info.kinds and self.group.rows and info.names:
-                    guards = [self.shown("variables.own_tokens", [one for one in wanted if one[0] == "called"], False)]
+                guards = [_guard("changed_object")]
+                # Keys may stand anywhere around the Pod template, and CEL cannot leave that out where it looks: the rule itself tells.
+                if not (info.kinds and self.group.rows):
+                    guards += [self.shown("variables.own_tokens", wanted, False)]
+                elif info.names:
+                    guards += [self.shown("variables.own_tokens", [one for one in wanted if one[0] == "called"], False)]
                 yield Scope("object", value="variables.object", fragment=fragment), guards
             case "metadata":
                 if pods is not None:
                     scope = pods._replace(subject="metadata", value=pods.part("metadata"), place=pods.part("metadata_at"))
                     yield scope, [*in_pods, self.shown("variables.tokens", wanted, True, "metadata")]
-                guard = self.shown("variables.own_metadata_tokens", wanted, False)
+                guard = self.shown("variables.own_metadata_tokens", wanted, False, "own")
                 own = Scope("metadata", value="variables.own_metadata", place="'metadata'", fragment=fragment)
                 if pods is not None and not pods.several:
                     guard = (f"(variables.kind == 'Pod' ? [] : {guard[0]}", f"{guard[1]})")
@@ -322,7 +325,8 @@ class Body:
                 test = subjects.shows("t", wanted, None)
                 listed = f"({pods.pod}starting + {pods.pod}regular)"
                 loop = f"{listed}.filter(c, [{subjects.container_tokens()}].exists(t, {test})).map(c, "
-                yield scope, [*in_pods, (loop, ")")]
+                # Of several templates, those that did not change are not looked at.
+                yield scope, [*(in_pods or [_guard("changed_template")]), (loop, ")")]
 
     def shown(self, tokens: str, wanted: list[tuple[str, str]], of_pod: bool, part: str = "") -> tuple[str, str]:
         """A test, as a variable, that the subject shows what calls for the rule."""
@@ -334,10 +338,27 @@ class Body:
             assert pods is not None
             source = subjects._metadata_tokens(pods.part("metadata"))
         text = subjects.shows(source, wanted, prefix)
+        changed = "changed_metadata" if part == "own" else "changed_template" if of_pod and not several else ""
+        text = f"variables.{changed} && ({text})" if changed else text
         name = f"shows_{_digest_text(text)}"
         self.tests[name] = f"variables.pods.map(s, {text})" if several else text
         access = f"variables.{name}[s.number]" if several else f"variables.{name}"
         return f"({access} ? ", " : [])"
+
+
+def _guard(changed: str) -> tuple[str, str]:
+    """A test that an update changes what a rule reads."""
+    return f"(variables.{changed} ? ", " : [])"
+
+
+def _domains(texts: Iterable[str], wanted: Iterable[tuple[str, str]]) -> str:
+    """The domains of keys that rules read, and keys without one."""
+    found = {domain for text in texts for domain in _DOMAIN.findall(text)}
+    found |= {token.partition("/")[0] for sort, token in wanted if sort in ("key", "domain")}
+    return f"dyn({total.literal(sorted(found))})"
+
+
+_DOMAIN = re.compile(r"""['"]((?:[a-z0-9-]+\.)+[a-z]+)/""")
 
 
 def _needed(found: dict[str, str], root: str) -> dict[str, str]:

@@ -50,7 +50,7 @@ def items_of(depths: Sequence[int]) -> str:
 
     `depths`: keys of the longest way of each level.
     """
-    text = "[[dyn(''), variables.object, dyn('')]]"
+    text = "[[dyn(''), r.object, dyn('')]]"
     for level, depth in enumerate(depths):
         way = f"r.levels[{level}]"
         word = f"(type(k) == string ? {total.key_word('string(k)')} : {total.item_word('l[k]', 'k')})"
@@ -84,16 +84,18 @@ def slots_of(rows: Iterable[Row], plain: bool) -> list[dict[str, str]]:
 
 
 def table(slots: Sequence[dict[str, str]], read: str) -> str:
-    """Those slots that are about the object; `read` makes the record of a slot `r`."""
+    """Those slots that are about the object, for it and for what it was; `read` makes the record of a slot `r`."""
     version = "variables.object.apiVersion.substring(variables.object.apiVersion.indexOf('/') + 1)"
     mine = f"variables.kind in r.kinds.split(' ') && (r.versions == '' || {version} in r.versions.split(' '))"
-    return f"{total.literal(list(slots))}.filter(r, {mine}).map(r, {read})"
+    roots = "[[variables.object, dyn(false)], [variables.old, dyn(true)]].filter(o, o[0] != null)"
+    both = f"[{total.literal(list(slots))}.filter(r, {mine})].map(l, {roots}.map(o, l.map(r, {read})))[0]"
+    return f"[{both}].map(l, l[0] + l[?1].orValue([]))[0]"
 
 
 def each_slot(name: str, slots: Sequence[dict[str, str]]) -> str:
     """What stands in the lists of each slot of a kind, as one list."""
     kinds = Counter(kind for slot in slots for kind in slot["kinds"].split(" "))
-    return " + ".join(f"variables.{name}[?{number}].orValue([])" for number in range(max(kinds.values(), default=0)))
+    return " + ".join(f"variables.{name}[?{number}].orValue([])" for number in range(2 * max(kinds.values(), default=0)))
 
 
 def _common(row: Row, plan: Any) -> dict[str, str]:
@@ -193,6 +195,8 @@ def _read_common() -> dict[str, str]:
         "label": "r.label",
         "validated": "r.validated",
         "partial": "r.partial != ''",
+        "object": "o[0]",
+        "old": "o[1]",
     }
 
 
@@ -224,7 +228,7 @@ def variables(rows: Sequence[Row]) -> dict[str, str]:
     }
     listed = each_slot("mixed_items", slots)
     depth = max(len(base.split(".")) for slot in slots for base in slot["bases"].split("|"))
-    base = f"[{walk('(b[0] ? e.i : variables.object)', 'b[1]', depth)}, dyn((b[0] ? e.w : '') + {_place('b[1]')})]"
+    base = f"[{walk('(b[0] ? e.i : e.r.object)', 'b[1]', depth)}, dyn((b[0] ? e.w : '') + {_place('b[1]')})]"
     value = "x[1] == '' ? b[x[0]][0] : type(b[x[0]][0]) == map ? b[x[0]][0][?x[1]].orValue(dyn(null)) : null"
     places = f"[e.r.bases.map(b, {base})].map(b, e.r.refs.map(x, [{value}, dyn(b[x[0]][1] + (x[1] == '' ? '' : '.' + x[1]))]))[0]"
     # Each step reads those before it: v the values and places of all references, g the PodSpec that the others are laid over.
@@ -338,6 +342,7 @@ def _template() -> str:
     last = {part: f"[variables.mixed_{part}[i].l].map(l, {odd})[0]" for part in _PARTS}
     fields = {
         "mixed": "i",
+        "old": "e.r.old",
         "spec": "w[0]",
         "metadata": "{" + ", ".join(f"'{part}': {last[part]}[?0].orValue(w[{number + 1}])" for number, part in enumerate(_PARTS)) + "}",
         "spec_at": "''",

@@ -40,7 +40,31 @@ def of_object() -> dict[str, str]:
         "own_annotations": clean("variables.own_metadata[?'annotations'].orValue(dyn(null))"),
         "own_labels": clean("variables.own_metadata[?'labels'].orValue(dyn(null))"),
         "own_templated": templated(""),
+        **of_change(),
     }
+
+
+def of_change() -> dict[str, str]:
+    """What an update changes: a violation that rests on what was there before passes. Nobody is asked about the status, nor about keys of
+    domains that no rule reads."""
+    other = "k != 'metadata' && k != 'status'"
+    values = f"variables.object.exists(k, {other} && variables.old[?k].orValue(dyn(null)) != variables.object[k])"
+    gone = f"variables.old.exists(k, {other} && !(k in variables.object))"
+    return {
+        "old": "dyn(oldObject)",
+        "domains": "dyn([])",
+        "changed_metadata": f"variables.old == null || {differ('variables.own_metadata', 'variables.old.metadata')}",
+        "changed_object": f"variables.changed_metadata || {values} || {gone}",
+    }
+
+
+def differ(new: str, old: str) -> str:
+    """Whether a key that rules may read has another value in one of the maps of some metadata."""
+    ours = "(k.split('/')[0] in variables.domains || k.endsWith('/node.usage'))"
+    other = f"[{old}[?p].orValue(dyn(null))].exists(o, type(o) != map || o[?k].orValue(dyn(null)) != {new}[p][k])"
+    changed = f"{new}.exists(p, type({new}[p]) == map && {new}[p].exists(k, {ours} && {other}))"
+    there = f"[{new}[?p].orValue(dyn(null))].exists(n, type(n) == map && k in n)"
+    return f"{changed} || {old}.exists(p, type({old}[p]) == map && {old}[p].exists(k, {ours} && !{there}))"
 
 
 def clean(value: str) -> str:
@@ -88,6 +112,11 @@ def of_one_template(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, str]:
         "template_scheduler": "dyn(null)",
         "scheduler_at": "''",
     }
+    before = {
+        name: clean(chosen([_optional(way[number], "variables.old") for way in places])) for number, name in enumerate(("metadata", "spec"))
+    }
+    same = f"variables.spec == {before['spec']} && [{before['metadata']}].all(m, !({differ('variables.metadata', 'm')}))"
+    found["changed_template"] = f"variables.old == null || !({same})"
     found |= _parts("variables.")
     found["starting"] = containers("variables.spec[?'initContainers'].orValue(dyn(null))", "variables.spec_at + '.initContainers'", keys)
     found["regular"] = containers("variables.spec[?'containers'].orValue(dyn(null))", "variables.spec_at + '.containers'", keys)
@@ -97,8 +126,8 @@ def of_one_template(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _optional(keys: Sequence[str]) -> str:
-    return "variables.object" + "".join(f"[?'{key}']" for key in keys) + ".orValue(dyn(null))"
+def _optional(keys: Sequence[str], root: str = "variables.object") -> str:
+    return root + "".join(f"[?'{key}']" for key in keys) + ".orValue(dyn(null))"
 
 
 def of_several_templates(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, str]:
@@ -107,7 +136,10 @@ def of_several_templates(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, 
     found = joined.variables(rows)
     found["slots"] = joined.table(slots, joined.read_plain())
     found["slotted"] = f"variables.slots.map(r, {_expanded(slots)})"
-    found["raw"] = f"{joined.each_slot('slotted', slots)} + variables.mixed_raw"
+    found["all_raw"] = f"{joined.each_slot('slotted', slots)} + variables.mixed_raw"
+    metadata = f"[{clean('t.metadata')}].all(n, [{clean('x.metadata')}].all(m, !({differ('n', 'm')})))"
+    unchanged = f"x.old && x.template_name == t.template_name && x.spec == t.spec && {metadata}"
+    found["raw"] = f"variables.all_raw.filter(t, !t.old && !variables.all_raw.exists(x, {unchanged}))"
     places = {f"{name}_at": f"t.mixed < 0 ? t.{name}_at : {joined.mark('t.mixed')} + '.{name}'" for name in ("spec", "metadata")}
     record = _record({"number": "i", "t": "t", "spec": clean("t.spec"), "metadata": clean("t.metadata"), **places})
     found["templates"] = f"{total.numbers('variables.raw')}.map(i, [variables.raw[i]].map(t, {record})[0])"
@@ -140,13 +172,14 @@ def _expanded(slots: Sequence[dict[str, str]]) -> str:
     name = f"[{way('i', 'name')}].map(t, r.label != '' ? r.label : type(t) == string && t != '' ? t : type(k) == string ? k : string(k))[0]"
     fields = {
         "mixed": "-1",
+        "old": "r.old",
         "spec": way("i", "spec"),
         "metadata": way("i", "metadata"),
         "spec_at": "w + r.spec_text",
         "metadata_at": "w + r.metadata_text",
         "template_name": name,
         "template_validated": "r.validated",
-        "template_scheduler": f"[{way('variables.object', 'scheduler')}].map(t, type(t) == string && t != '' ? t : null)[0]",
+        "template_scheduler": f"[{way('r.object', 'scheduler')}].map(t, type(t) == string && t != '' ? t : null)[0]",
         "scheduler_at": "r.scheduler_text",
         "partial": "r.partial",
     }
