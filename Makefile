@@ -38,7 +38,7 @@ demo: $(VENV)/installed ## set up, then check examples/, good and broken ones
 test: $(VENV)/dev ## the tests that need nothing else
 	@$(BIN)/python -m pytest
 
-cluster: $(VENV)/dev ## build etcd, kube-apiserver, kube-scheduler and kubectl once, into the cache folder
+cluster: $(VENV)/dev ## build etcd, kubectl and the servers of Kubernetes once, into the cache folder
 	@command -v go >/dev/null || { echo "cluster builds real components and needs Go (https://go.dev/dl)" >&2; exit 1; }
 	@$(BIN)/python tests/cluster/build.py
 

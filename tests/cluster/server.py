@@ -89,6 +89,16 @@ class ApiServer:
         command = [str(self.binaries / "kubectl"), "--kubeconfig", str(self.kubeconfig), *arguments]
         return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=120, check=False)
 
+    def run_controllers(self, *names: str) -> None:
+        """Starts kube-controller-manager with some of its controllers only."""
+        self._run(
+            "kube-controller-manager",
+            f"--kubeconfig={self.kubeconfig}",
+            f"--controllers={','.join(names)}",
+            "--leader-elect=false",
+            "--secure-port=0",
+        )
+
     def request(self, method: str, path: str, body: Any = None, content: str = "application/json") -> Answer:
         """One request of the administrator. A refusal is an answer, not an exception."""
         data = None if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()

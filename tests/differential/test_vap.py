@@ -4,6 +4,7 @@ thousands of mutated objects. Python judges what the API server judges: the obje
 import copy
 import json
 import os
+import random
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from cluster.build import components
+from differential.mixed import KINDS, mixed
 from differential.objects import _at, _places, fixtures, mutants
 from differential.python import Reference, ordered
 from differential.vap import Policed, Seen, policed
@@ -31,8 +33,10 @@ FIXTURES = Path(__file__).parent.parent / "fixtures"
 EACH = int(os.environ.get("GPUVET_DIFFERENTIAL_VAP", "4"))
 """Mutated objects for each rule."""
 PLACEHOLDER = re.compile(r"\{\{|\$[{(]")
-PARTIAL = frozenset(("TensorFusionWorkload", "WorkloadProfile"))
+PARTIAL = frozenset(("TensorFusionWorkload", "TrainJob", "WorkloadProfile"))
 """Kinds whose Pod template is laid over another, so that what is missing means nothing."""
+MIXED = int(os.environ.get("GPUVET_DIFFERENTIAL_MIXED", "1"))
+"""Objects for the Pod of each fixture, of kinds that put a Pod together from several places."""
 
 
 @pytest.fixture(scope="module")
@@ -221,3 +225,13 @@ def test_mutants_agree(engine: tuple[Policed, Verdicts]) -> None:
     spoke, fates = agree(engine, objects)
     assert fates["judged"] > len(objects) // 3
     print(f"{len(objects)} objects: {dict(fates)}, {sum(spoke.values())} findings of {len(spoke)} rules")
+
+
+def test_kinds_that_put_a_pod_together_agree(engine: tuple[Policed, Verdicts]) -> None:
+    chance = random.Random(6)
+    objects = [one for _, value in fixtures(FIXTURES) for one in mixed(value, chance, MIXED)]
+    assert {value["kind"] for value in objects} == {kind for _, kind, _ in KINDS}
+    spoke, fates = agree(engine, [named(value) for value in objects])
+    assert fates["judged"] > 0.9 * len(objects)
+    print(f"{len(objects)} objects: {dict(fates)}, {sum(spoke.values())} findings of {len(spoke)} rules")
+    assert len(spoke) > 100

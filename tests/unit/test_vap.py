@@ -1,6 +1,7 @@
 """Policies for the API server: what stands in them; tests/differential proves what they say."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from gpuvet.cli.main import main
 from gpuvet.compiled.catalogue import RULES
 from gpuvet.generate.exports import needs_one_object
 from gpuvet.generate.vap import render_vap
+from gpuvet.generate.vap_walk import PASSED_OVER
 from gpuvet.language.printers import cel_totals
+from gpuvet.manifests.workload_table import TABLE
 from gpuvet.settings.config import load_settings
 from gpuvet.values.data import data_folder
 
@@ -53,12 +56,58 @@ def test_errors_deny_and_warnings_warn(written: list[tuple[dict[str, Any], dict[
         assert len(policy["spec"]["matchConditions"]) <= 64
 
 
+def test_kinds_that_put_a_pod_together_are_judged(written: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    wanted = {"workflows", "cronworkflows", "sparkapplications", "inferenceservices", "servingruntimes", "trainjobs"}
+    for policy, _ in written:
+        name = policy["metadata"]["name"]
+        if name.startswith(("gpuvet-qgpu-custom", "gpuvet-tensor-fusion-custom", "gpuvet-placement-custom")):
+            rules = policy["spec"]["matchConstraints"]["resourceRules"]
+            assert wanted <= {resource for rule in rules for resource in rule["resources"]}, name
+
+
 def test_every_variable_is_behind_those_that_it_reads(written: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
     for policy, _ in written:
         known: set[str] = set()
         for variable in policy["spec"]["variables"]:
             assert set(re.findall(r"variables\.(\w+)", variable["expression"])) <= known, variable["name"]
             known.add(variable["name"])
+
+
+def test_no_expression_depends_on_the_type_of_the_object(written: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    typed = re.compile(r"(?<!dyn\()(?<!\bvariables\.)\b(?:object|oldObject|params|namespaceObject)\b")
+    assert typed.search("dyn(object).spec == object.spec")
+    expressions = [text for policy, _ in written for text in expressions_of(policy)]
+    assert len(expressions) > 1000
+    for text in expressions:
+        assert not typed.search(_TEXT.sub("''", text)), text
+
+
+_TEXT = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
+
+
+def expressions_of(value: Any) -> Iterator[str]:
+    """Every CEL expression of a policy."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(item, dict | list):
+            yield from expressions_of(item)
+        elif str(key).lower().endswith("expression"):
+            yield item
+
+
+def test_policies_about_custom_resources_look_for_our_keys_first(written: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    # All rules of Volcano speak of every Volcano Job.
+    kept = [policy for policy, _ in written if re.search("(?<!volcano)-custom-workloads-", policy["metadata"]["name"])]
+    assert len(kept) >= 10
+    for policy in kept:
+        assert [one["name"] for one in policy["spec"]["matchConditions"]] == ["is-not-being-deleted", "concerns-a-rule"]
+
+
+def test_nothing_that_conditions_pass_over_leads_to_a_pod_template() -> None:
+    for row in TABLE:
+        for slot in row.templates:
+            places = [slot.at, slot.spec, slot.template, *slot.metadata, *map(str, (*slot.containers, *slot.init_containers))]
+            places += [place for field, found in slot.fields if field in ("nodeSelector", "tolerations", "affinity") for place in found]
+            assert not set(PASSED_OVER) & set(re.findall(r"\w+", " ".join(places))), row.kind
 
 
 def test_policies_fit_into_the_store(written: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:

@@ -11,7 +11,8 @@ import re
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -77,25 +78,26 @@ def over_tls(rounds: int, reviews: int) -> str:
             f"16 connections, {STEADY} reviews a second in all": (STEADY * 4, 16, f"--rps={STEADY / 16}"),
         }
         load(url, data, 3000, 16)
-        runs: dict[str, list[tuple[Run, float]]] = {way: [] for way in ways}
-        for _ in range(rounds):
-            for way, (requests, *rest) in ways.items():
-                before = processor(server)
-                run = load(url, data, requests, *rest)
-                runs[way].append((run, (processor(server) - before) / int(requests) * 1e6))
-        rows = [
-            (
-                way,
-                show(sorted(run.rate for run, _ in found), 0),
-                show(sorted(run.median for run, _ in found), 2),
-                show(sorted(run.tail for run, _ in found), 2),
-                show(sorted(cost for _, cost in found), 0),
-            )
-            for way, found in runs.items()
-        ]
-        first = table(
-            ("Over TLS and HTTP/2, loopback", "Reviews/s", "Half within ms", "99 % within ms", "Server, processor us a review"), rows
-        )
+        tables = []
+        for title, arranged in _PLACES.items():
+            runs: dict[str, list[tuple[Run, float]]] = {way: [] for way in ways}
+            with arranged(server):
+                for _ in range(rounds):
+                    for way, (requests, *rest) in ways.items():
+                        before = processor(server)
+                        run = load(url, data, requests, *rest)
+                        runs[way].append((run, (processor(server) - before) / int(requests) * 1e6))
+            rows = [
+                (
+                    way,
+                    show(sorted(run.rate for run, _ in found), 0),
+                    show(sorted(run.median for run, _ in found), 2),
+                    show(sorted(run.tail for run, _ in found), 2),
+                    show(sorted(cost for _, cost in found), 0),
+                )
+                for way, found in runs.items()
+            ]
+            tables.append(table((title, "Reviews/s", "Half within ms", "99 % within ms", "Server, processor us a review"), rows))
         seen = [resident(server)]
         for _ in range(10):
             load(url, data, max(reviews // 10, 100), 16)
@@ -106,7 +108,27 @@ def over_tls(rounds: int, reviews: int) -> str:
         (f"memory of the server after each tenth of {reviews:,} reviews", "flat", " ".join(f"{each:.0f}" for each in seen) + " MB"),
         ("start to ready", "below 1 s", f"{show(starts, 2)} s"),
     ]
-    return f"{first}\n\n{table(('The server', 'Wanted', 'Measured'), last)}"
+    return "\n\n".join([*tables, table(("The server", "Wanted", "Measured"), last)])
+
+
+@contextmanager
+def apart(server: WebhookServer) -> Iterator[None]:
+    """The server on one processor and the client on another, so that neither waits for the other's."""
+    every = os.sched_getaffinity(0)
+    first, *others = sorted(every)
+    try:
+        place(server, {first})
+        os.sched_setaffinity(0, set(others) or every)
+        yield
+    finally:
+        os.sched_setaffinity(0, every)
+        place(server, every)
+
+
+def place(server: WebhookServer, processors: set[int]) -> None:
+    """All threads of the worker."""
+    for thread in Path(f"/proc/{worker(server)}/task").iterdir():
+        os.sched_setaffinity(int(thread.name), processors)
 
 
 def as_installed(folder: str) -> dict[str, str]:
@@ -216,6 +238,10 @@ def started(server: WebhookServer) -> float:
     return seconds
 
 
+_PLACES: dict[str, Callable[[WebhookServer], AbstractContextManager[None]]] = {
+    "TLS and HTTP/2, loopback; server and client on a processor each": apart,
+    "The same, wherever the kernel puts them": nullcontext,
+}
 _SECTION = """\
 Measured by `make bench-webhook` (`tests/bench/webhook/run.py`), which writes this section, with the default bundle and reviews of 4 KB.
 The client is h2load, written in C, on the same machine; each connection sends a review when the one before is answered. The median

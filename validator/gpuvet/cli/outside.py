@@ -24,3 +24,11 @@ def need_client() -> None:
 
     if find_spec("opa_client") is None:
         raise UsageError("OPA is asked through OPA-python-client, which is not installed: pip install 'gpuvet[opa]'")
+
+
+def need_cluster() -> None:
+    """Raises UsageError when the client of Kubernetes is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("kubernetes") is None:
+        raise UsageError("an API server is asked through the client of Kubernetes, which is not installed: pip install 'gpuvet[cluster]'")

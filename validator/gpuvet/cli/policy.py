@@ -10,12 +10,14 @@ from typing import Any
 from gpuvet.cli.parser import RawLayout
 from gpuvet.values.errors import ConfigError, UsageError
 
-ENGINES = ("python", "opa")
+ENGINES = ("python", "opa", "api-server")
 EPILOG = """\
 examples:
   gpuvet policy test tests/gpu-rules.yaml                       gpuvet's own engine
   gpuvet policy test --engine opa suite.yaml                    the same rules as Rego, in the `opa` of the PATH
   gpuvet policy test --engine opa --url http://opa:8181 *.yaml  what a server enforces
+  gpuvet policy test --engine api-server suite.yaml             what a cluster enforces as ValidatingAdmissionPolicies
+  gpuvet policy test --engine api-server --apply suite.yaml     copies of the policies, for the time of the test
 
 exit codes:
   0  all tests passed      1  a finding is missing, or one too many
@@ -39,6 +41,11 @@ def register(commands: Any) -> None:
     from gpuvet.cli.opa import add_server
 
     add_server(test, 30.0, required=False)
+    cluster = test.add_argument_group("--engine api-server (needs gpuvet[cluster])")
+    cluster.add_argument("--kubeconfig", metavar="FILE", help="the kubeconfig (default: as kubectl finds it)")
+    cluster.add_argument("--context", metavar="NAME", help="its context (default: the current one)")
+    cluster.add_argument("--namespace", metavar="NAME", help="where all objects are tried, whatever they say (default: where they say)")
+    cluster.add_argument("--apply", action="store_true", help="bring copies of the policies, which judge this test alone, and remove them")
     test.set_defaults(run=run_test)
 
 
@@ -77,28 +84,34 @@ def run_test(options: argparse.Namespace) -> int:
 @contextmanager
 def _ground(options: argparse.Namespace, suite: Any, settings: Any) -> Iterator[Any]:
     """The engine that a suite is run on, for as long as it runs."""
+    from gpuvet.cli.outside import need_client, need_cluster, outside
     from gpuvet.suites.run import Ground
 
+    if options.engine == "api-server":
+        need_cluster()
+    elif options.apply or options.kubeconfig or options.context or options.namespace:
+        raise UsageError("--kubeconfig, --context, --namespace and --apply go with --engine api-server")
     packages = suite.text.packages or (settings.opa.packages if settings.opa is not None and suite.text.rego else ())
     if packages and not suite.text.rego and not options.url:
         raise UsageError(f"{suite.file}: packages are asked of an OPA: name Rego files under `rego`, or a server with --url")
     if options.engine == "python" and not packages:
-        from gpuvet.cli.outside import outside
-
         yield Ground("python", None, outside(settings), {})
         return
-    from gpuvet.cli.outside import need_client
-
-    need_client()
-    from gpuvet.opa.packages import Packages
-
     with ExitStack() as stack:
-        connection = _opa(options, suite, settings, stack)
-        asked = (Packages(connection, packages, False),) if packages else ()
+        asked: tuple[Any, ...] = ()
+        connection = None
+        if packages or options.engine == "opa":
+            need_client()
+            from gpuvet.opa.packages import Packages
+
+            connection = _opa(options, suite, settings, stack)
+            asked = (Packages(connection, packages, False),) if packages else ()
         if options.engine == "python":
             yield Ground("python", None, asked, {})
-        else:
+        elif options.engine == "opa":
             yield _by_opa(connection, settings, asked)
+        else:
+            yield _by_cluster(options, suite, settings, asked, stack)
 
 
 def _opa(options: argparse.Namespace, suite: Any, settings: Any, stack: ExitStack) -> Any:
@@ -128,3 +141,45 @@ def _by_opa(connection: Any, settings: Any, asked: tuple[Any, ...]) -> Any:
 
     _, infos, unseen = rules_of(connection, settings)
     return Ground("opa", judge_by(connection, infos, settings), asked, unseen)
+
+
+def _by_cluster(options: argparse.Namespace, suite: Any, settings: Any, asked: tuple[Any, ...], stack: ExitStack) -> Any:
+    """The policies of the configuration in an API server."""
+    from gpuvet.cluster.access import Cluster
+    from gpuvet.cluster.judge import PolicyEngine
+    from gpuvet.cluster.policies import Enforced, check_enforced, concerning, copies
+    from gpuvet.engine.judge import Judge
+    from gpuvet.engine.ruleset import RuleSet
+    from gpuvet.generate.policies import exported
+    from gpuvet.generate.vap import ACTIONS, groups, policies
+    from gpuvet.scan.rules import catalogue, rule_set
+    from gpuvet.suites.load import kinds_of
+    from gpuvet.suites.run import Ground
+
+    rules = exported(settings, "cel")
+    written = policies(settings, rules)
+    cluster = Cluster(options.kubeconfig, options.context, options.timeout)
+    if options.apply:
+        # Each copy costs the API server seconds: only those that may have something to say.
+        resources = [cluster.resource(*each) for each in kinds_of(suite)]
+        needed = concerning(written, [each for each in resources if each is not None])
+        source: Any = stack.enter_context(copies(cluster, needed, options.namespace or cluster.namespace))
+    else:
+        check_enforced(cluster, written, suite.text.config or suite.file)
+        source = Enforced(cluster, written)
+    on = rule_set(settings)
+    told = {one.bound.info.id for one in rules if one.bound.severity in ACTIONS}
+    unseen = {
+        bound.info.id: str(bound.info.exports["cel"]) if bound.info.exports["cel"] is not True else "infos are in no policy"
+        for bound in on.rules
+        if bound.info.id not in told and bound.info.kind != "input"
+    }
+    infos = {info.id: info for info in catalogue(settings)}
+    ours = Judge(on, settings.workloads, settings.platform)
+    kinds = frozenset().union(*(group.kinds for group in groups(settings)))
+    engine = PolicyEngine(cluster, source, ours, infos, told, kinds, options.namespace)
+
+    def nobody(_: RuleSet) -> Judge:
+        return Judge(RuleSet(()), settings.workloads, settings.platform)
+
+    return Ground("api-server", nobody, (engine, *asked), unseen, engine.unjudged)

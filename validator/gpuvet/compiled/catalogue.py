@@ -1603,7 +1603,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM020',
         needs=(('metax-tech.com/sgpu-qos-policy',),),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='KM021',
@@ -1778,7 +1778,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_koordinator_metax:KM028',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='KM029',
@@ -1803,7 +1803,7 @@ RULES = (
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM029',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='KM030',
@@ -2703,7 +2703,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_koordinator_metax:KM124',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='KM128',
@@ -2728,7 +2728,7 @@ RULES = (
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM128',
         needs=(('scheduling.koordinator.sh/device-allocated',),),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='KM129',
@@ -2753,7 +2753,7 @@ RULES = (
         exports={'cel': 'reads YAML or JSON inside a text', 'rego': 'reads YAML or JSON inside a text'},
         function='gpuvet.compiled.rules_koordinator_metax:KM129',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='KM130',
@@ -4853,7 +4853,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_qgpu:QG031',
         needs=(('tke.cloud.tencent.com/app-class',),),
-        reads='amounts',
+        reads='named',
     ),
     RuleInfo(
         id='QG032',
@@ -5653,7 +5653,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF002',
         needs=(),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF003',
@@ -5778,7 +5778,7 @@ RULES = (
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF007',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF008',
@@ -5803,7 +5803,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF008',
         needs=(),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF009',
@@ -5853,7 +5853,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF010',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF011',
@@ -5878,7 +5878,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF011',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF012',
@@ -5903,7 +5903,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF012',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF013',
@@ -5953,7 +5953,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion:TF014',
         needs=(),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF015',
@@ -5978,7 +5978,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF015',
         needs=(('tensor-fusion.ai/tflops-request',),),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF016',
@@ -6003,7 +6003,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF016',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF017',
@@ -6028,7 +6028,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF017',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF018',
@@ -6053,7 +6053,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF018',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF019',
@@ -6078,7 +6078,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF019',
         needs=(),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF020',
@@ -6103,7 +6103,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF020',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF021',
@@ -6128,7 +6128,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF021',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF022',
@@ -6153,7 +6153,7 @@ RULES = (
         exports={'cel': 'needs another object (GPUResourceQuota)', 'rego': 'needs another object (GPUResourceQuota)'},
         function='gpuvet.compiled.rules_tensor_fusion:TF022',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF023',
@@ -6178,7 +6178,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF023',
         needs=(),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF024',
@@ -6653,7 +6653,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF043',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF044',
@@ -6728,7 +6728,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF046',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF047',
@@ -6828,7 +6828,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF050',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF051',
@@ -6853,7 +6853,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF051',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF052',
@@ -7203,7 +7203,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF065',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF066',
@@ -7603,7 +7603,7 @@ RULES = (
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF405',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF406',
@@ -7628,7 +7628,7 @@ RULES = (
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF406',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF407',
@@ -7653,7 +7653,7 @@ RULES = (
         exports={'cel': 'measures how near a key is to a known one', 'rego': 'measures how near a key is to a known one'},
         function='gpuvet.compiled.rules_tensor_fusion:TF407',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF408',
@@ -7678,7 +7678,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF408',
         needs=(),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF409',
@@ -7703,7 +7703,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF409',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF410',
@@ -7728,7 +7728,7 @@ RULES = (
         exports={'cel': 'judges who wrote a key, which only the text shows', 'rego': 'judges who wrote a key, which only the text shows'},
         function='gpuvet.compiled.rules_tensor_fusion:TF410',
         needs=(),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF411',
@@ -7803,7 +7803,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF413',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF414',
@@ -7903,7 +7903,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF417',
         needs=(('tensor-fusion.ai/vram-request',),),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF418',
@@ -7928,7 +7928,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF418',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF419',
@@ -7953,7 +7953,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF419',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF420',
@@ -8053,7 +8053,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion:TF423',
         needs=(('tensor-fusion.ai/dedicated-gpu',),),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF424',
@@ -8353,7 +8353,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF501',
         needs=(('tensor-fusion.ai/enabled',),),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF502',
@@ -8378,7 +8378,7 @@ RULES = (
         exports={'cel': 'needs another object (WorkloadProfile)', 'rego': 'needs another object (WorkloadProfile)'},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF502',
         needs=(),
-        reads='',
+        reads='named',
     ),
     RuleInfo(
         id='TF503',
@@ -8578,7 +8578,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF510',
         needs=(('tensor-fusion.ai/isolation',),),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF511',
@@ -8628,7 +8628,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF512',
         needs=(('tensor-fusion.ai/dedicated-gpu',),),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF513',
@@ -9428,7 +9428,7 @@ RULES = (
         exports={'cel': True, 'rego': True},
         function='gpuvet.compiled.rules_tensor_fusion_workloads:TF545',
         needs=(),
-        reads='configuration',
+        reads='named',
     ),
     RuleInfo(
         id='TF546',

@@ -1492,11 +1492,30 @@ def KM019_amounts(s: Any, p: Any) -> bool:
     return False
 
 
+def KM020_named(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('metax-tech.com/sgpu-qos-policy')
+    if (type(v1) is str):
+        if (not (v1 in ('fixed-share', 'best-effort', 'burst-share'))):
+            return True
+    return False
+
+
 def KM021_amounts(s: Any, p: Any) -> bool:
     spec = s.spec
     for who in [*[each for each in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if lt(0, quantity((get(each, 'resources', 'limits', 'metax-tech.com/sgpu') if (get(each, 'resources', 'limits', 'metax-tech.com/sgpu') is not None) else get(each, 'resources', 'requests', 'metax-tech.com/sgpu'))))]][:1]:
         if s.once(_sgpu_pod_6f575d):
             return True
+    return False
+
+
+def KM124_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(('metax-tech.com/sgpu-qos-policy', 'scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+        v1 = (pod_.get('metadata') if type(pod_) is dict else get(pod_, 'metadata'))
+        if (get(v1, 'labels', k) is not None):
+            if (not (get(v1, 'annotations', k) is not None)):
+                return True
     return False
 
 
@@ -1517,6 +1536,25 @@ def KM026_resources(s: Any, p: Any) -> bool:
         v1 = (self_.get('resources') if type(self_) is dict else get(self_, 'resources'))
         v2 = get(v1, 'limits', k)
         if ((v2 if (v2 is not None) else get(v1, 'requests', k)) is not None):
+            return True
+    return False
+
+
+def KM028_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(('scheduling.koordinator.sh/device-allocated', 'metax-tech.com/gpu-devices-allocated', 'scheduling.koordinator.sh/bind-timestamp', 'scheduling.koordinator.sh/gpu-minors', 'hami.io/vgpu-node')):
+        v1 = (pod_.get('metadata') if type(pod_) is dict else get(pod_, 'metadata'))
+        v2 = get(v1, 'annotations', k)
+        if ((v2 if (v2 is not None) else get(v1, 'labels', k)) is not None):
+            return True
+    return False
+
+
+def KM128_named(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('scheduling.koordinator.sh/device-allocated')
+    if (type(v1) is str):
+        if (not (trim(v1) == 'null')):
             return True
     return False
 
@@ -1552,6 +1590,26 @@ def KM025_amounts(s: Any, p: Any) -> bool:
                                 for who in [*[c for c in [*items(spec.get('initContainers')), *items(spec.get('containers'))] if (lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu.shared') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu.shared')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-core') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-core')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory')))) or lt(0, quantity((get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') if (get(c, 'resources', 'limits', 'koordinator.sh/gpu-memory-ratio') is not None) else get(c, 'resources', 'requests', 'koordinator.sh/gpu-memory-ratio')))))]][:1]:
                                     if ((s.pod_sum('koordinator.sh/gpu') is not None) or (s.pod_sum('koordinator.sh/gpu.shared') is not None) or (s.pod_sum('koordinator.sh/gpu-core') is not None) or (s.pod_sum('koordinator.sh/gpu-memory') is not None) or (s.pod_sum('koordinator.sh/gpu-memory-ratio') is not None)):
                                         return True
+    return False
+
+
+def KM029_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(('scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+        v1 = get(pod_, 'metadata', 'annotations', k)
+        if (type(v1) is str):
+            if (not (trim(v1) == 'null')):
+                return True
+    return False
+
+
+def KM129_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(('scheduling.koordinator.sh/device-allocate-hint', 'scheduling.koordinator.sh/device-joint-allocate', 'scheduling.koordinator.sh/gpu-partition-spec')):
+        v1 = get(pod_, 'metadata', 'annotations', k)
+        if (type(v1) is str):
+            if (not (trim(v1) == 'null')):
+                return True
     return False
 
 

@@ -938,9 +938,13 @@ def QG047_amounts(s: Any, p: Any) -> bool:
     return False
 
 
-def QG031_amounts(s: Any, p: Any) -> bool:
-    if ((s.pod_sum('tke.cloud.tencent.com/qgpu-core') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-memory') is not None) or (s.pod_sum('tke.cloud.tencent.com/qgpu-core-greedy') is not None)):
-        return True
+def QG031_named(s: Any, p: Any) -> bool:
+    annotations = s.annotations
+    v1 = annotations.get('tke.cloud.tencent.com/app-class')
+    if (v1 is not None):
+        if (type(v1) is str):
+            if (not (v1 in ('online', 'offline'))):
+                return True
     return False
 
 

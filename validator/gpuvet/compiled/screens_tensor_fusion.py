@@ -1025,15 +1025,24 @@ def TF433(s: Any, p: Any) -> bool:
     return False
 
 
-def TF002_configuration(s: Any, p: Any) -> bool:
+def TF002_named(s: Any, p: Any) -> bool:
     template_ = s.template
     labels = s.labels
     annotations = s.annotations
+    pod_ = s.pod
     if (not contains(template_.get('kind'), 'tensor-fusion.ai')):
         if (not (labels.get('tensor-fusion.ai/enabled') is not None)):
             if (not (annotations.get('tensor-fusion.ai/enabled') is not None)):
                 if (not (labels.get('tensor-fusion.ai/component') is not None)):
-                    return True
+                    v1 = (pod_.get('metadata') if type(pod_) is dict else get(pod_, 'metadata'))
+                    for a_key, a in pairs((v1.get('annotations') if type(v1) is dict else get(v1, 'annotations'))):
+                        if starts(a_key, 'tensor-fusion.ai/'):
+                            for l_key, l in pairs((v1.get('labels') if type(v1) is dict else get(v1, 'labels'))):
+                                if matches(l_key, 'tensor-fusion\\.ai/[Ee]na?b?l?e?d?'):
+                                    break
+                            else:
+                                return True
+                            break
     return False
 
 
@@ -1071,27 +1080,98 @@ def TF006_configuration(s: Any, p: Any) -> bool:
     return False
 
 
-def TF008_configuration(s: Any, p: Any) -> bool:
+def TF007_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for entry_key, entry in pairs(get(pod_, 'metadata', 'annotations')):
+        if starts(entry_key, 'tensor-fusion.ai/'):
+            if (not (entry_key in {'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'})):
+                if (near_key(entry_key, ('tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/workload-profile')) is not None):
+                    if (not starts(entry_key, 'tensor-fusion.ai/pool-')):
+                        if (not starts(entry_key, 'tensor-fusion.ai/defrag-')):
+                            if (not starts(entry_key, 'tensor-fusion.ai/index_')):
+                                return True
+    return False
+
+
+def TF405_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for entry_key, entry in pairs(get(pod_, 'metadata', 'annotations')):
+        if starts(entry_key, 'tensor-fusion.ai/'):
+            if (not (entry_key in {'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'})):
+                if (not starts(entry_key, 'tensor-fusion.ai/pool-')):
+                    if (not starts(entry_key, 'tensor-fusion.ai/defrag-')):
+                        if (not starts(entry_key, 'tensor-fusion.ai/index_')):
+                            if (not (near_key(entry_key, ('tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/workload-profile')) is not None)):
+                                return True
+    return False
+
+
+def TF406_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for entry_key, entry in pairs(get(pod_, 'metadata', 'labels')):
+        if starts(entry_key, 'tensor-fusion.ai/'):
+            if (not (entry_key in {'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'})):
+                if (near_key(entry_key, ('tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/port-name')) is not None):
+                    if (not starts(entry_key, 'tensor-fusion.ai/pool-')):
+                        if (not starts(entry_key, 'tensor-fusion.ai/defrag-')):
+                            if (not starts(entry_key, 'tensor-fusion.ai/index_')):
+                                return True
+    return False
+
+
+def TF407_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for entry_key, entry in pairs(get(pod_, 'metadata', 'labels')):
+        if starts(entry_key, 'tensor-fusion.ai/'):
+            if (not (entry_key in {'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/manual-compaction', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-name', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-mode', 'tensor-fusion.ai/workload-profile'})):
+                if (not starts(entry_key, 'tensor-fusion.ai/pool-')):
+                    if (not starts(entry_key, 'tensor-fusion.ai/defrag-')):
+                        if (not starts(entry_key, 'tensor-fusion.ai/index_')):
+                            if (not (near_key(entry_key, ('tensor-fusion.ai/do-not-disrupt', 'tensor-fusion.ai/enabled', 'tensor-fusion.ai/host-port', 'tensor-fusion.ai/port-name')) is not None)):
+                                return True
+    return False
+
+
+def TF008_named(s: Any, p: Any) -> bool:
     labels = s.labels
+    pod_ = s.pod
     if (not (labels.get('tensor-fusion.ai/component') is not None)):
         for k in items(get(FACTS['tensor-fusion-keys'], 'placements')):
-            return True
+            if (get(pod_, 'metadata', 'annotations', k) is not None):
+                return True
     return False
 
 
-def TF408_configuration(s: Any, p: Any) -> bool:
+def TF408_named(s: Any, p: Any) -> bool:
     labels = s.labels
+    pod_ = s.pod
     if (not (labels.get('tensor-fusion.ai/component') is not None)):
-        return True
+        for entry_key, entry in pairs(get(pod_, 'metadata', 'annotations')):
+            if ((entry_key in {'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode'}) or starts(entry_key, 'tensor-fusion.ai/pool-') or starts(entry_key, 'tensor-fusion.ai/defrag-') or starts(entry_key, 'tensor-fusion.ai/index_')):
+                return True
     return False
 
 
-def TF410_configuration(s: Any, p: Any) -> bool:
+def TF409_named(s: Any, p: Any) -> bool:
+    template_ = s.template
+    pod_ = s.pod
+    if (not contains(template_.get('kind'), 'tensor-fusion.ai')):
+        for entry_key, entry in pairs(get(pod_, 'metadata', 'labels')):
+            if ((entry_key in {'tensor-fusion.ai/client-batch-update-last-time', 'tensor-fusion.ai/client-update-in-progress', 'tensor-fusion.ai/cluster', 'tensor-fusion.ai/component', 'tensor-fusion.ai/container-gpu-count', 'tensor-fusion.ai/container-gpus', 'tensor-fusion.ai/dedicated-worker', 'tensor-fusion.ai/defrag-evict-skip', 'tensor-fusion.ai/defrag-evict-skip-pool', 'tensor-fusion.ai/defrag-evict-skip-reason', 'tensor-fusion.ai/defrag-evict-skip-since', 'tensor-fusion.ai/defrag-evicted', 'tensor-fusion.ai/defrag-evicted-pool', 'tensor-fusion.ai/defrag-evicted-since', 'tensor-fusion.ai/defrag-source', 'tensor-fusion.ai/defrag-source-pool', 'tensor-fusion.ai/defrag-source-since', 'tensor-fusion.ai/effective-hard-sm-percent', 'tensor-fusion.ai/embedded-worker', 'tensor-fusion.ai/expansion-source', 'tensor-fusion.ai/gang-desired-members', 'tensor-fusion.ai/gang-group-key', 'tensor-fusion.ai/gang-required-members', 'tensor-fusion.ai/gpu', 'tensor-fusion.ai/gpu-ids', 'tensor-fusion.ai/gpu-missing-since', 'tensor-fusion.ai/gpu-released', 'tensor-fusion.ai/hardware-vendor', 'tensor-fusion.ai/hourly-pricing', 'tensor-fusion.ai/hypervisor-batch-update-last-time', 'tensor-fusion.ai/hypervisor-update-in-progress', 'tensor-fusion.ai/index', 'tensor-fusion.ai/is-default-pool', 'tensor-fusion.ai/last-sync', 'tensor-fusion.ai/managed-by', 'tensor-fusion.ai/node-class', 'tensor-fusion.ai/node-provisioner', 'tensor-fusion.ai/node-selector-hash', 'tensor-fusion.ai/orphan', 'tensor-fusion.ai/partition-uuids', 'tensor-fusion.ai/pending-owned-workload', 'tensor-fusion.ai/pod-counter-key', 'tensor-fusion.ai/pod-template-hash', 'tensor-fusion.ai/port-number', 'tensor-fusion.ai/provider-config-hash', 'tensor-fusion.ai/provider-config-revisions', 'tensor-fusion.ai/selected-workload', 'tensor-fusion.ai/should-delete', 'tensor-fusion.ai/tf-pod-count', 'tensor-fusion.ai/used-by', 'tensor-fusion.ai/virtualization-capabilities', 'tensor-fusion.ai/worker-batch-update-last-time', 'tensor-fusion.ai/worker-name', 'tensor-fusion.ai/worker-update-in-progress', 'tensor-fusion.ai/workload-mode'}) or starts(entry_key, 'tensor-fusion.ai/pool-') or starts(entry_key, 'tensor-fusion.ai/defrag-') or starts(entry_key, 'tensor-fusion.ai/index_')):
+                return True
+    return False
+
+
+def TF410_named(s: Any, p: Any) -> bool:
     template_ = s.template
     labels = s.labels
+    pod_ = s.pod
     if (not contains(template_.get('kind'), 'tensor-fusion.ai')):
         if (not (labels.get('tensor-fusion.ai/component') is not None)):
-            return True
+            for entry_key, entry in pairs(get(pod_, 'metadata', 'labels')):
+                if (entry_key in {'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/auto-scale-target-resource', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/client-profile', 'tensor-fusion.ai/compute-isolation', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/enabled-replicas', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/gpu-count', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/inject-container', 'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/isolation', 'tensor-fusion.ai/no-standalone-worker-mode', 'tensor-fusion.ai/partition', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/qos', 'tensor-fusion.ai/replicas', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/standalone-worker-mode', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/vram-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/workload', 'tensor-fusion.ai/workload-profile'}):
+                    if (not (get(pod_, 'metadata', 'annotations', entry_key) is not None)):
+                        return True
     return False
 
 
@@ -1310,6 +1390,47 @@ def TF412_configuration(s: Any, p: Any) -> bool:
     return False
 
 
+def TF413_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for instead_key, instead in pairs(get(FACTS['tensor-fusion-keys'], 'never_read')):
+        if (get(pod_, 'metadata', 'annotations', instead_key) is not None):
+            return True
+    return False
+
+
+def TF010_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for newer_key, newer in pairs(get(FACTS['tensor-fusion-keys'], 'renamed')):
+        v1 = get(pod_, 'metadata', 'annotations')
+        if (get(v1, newer_key) is not None):
+            if (get(v1, newer) is not None):
+                return True
+    return False
+
+
+def TF011_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(get(FACTS['tensor-fusion-keys'], 'amounts')):
+        v1 = get(pod_, 'metadata', 'annotations', k)
+        if (type(v1) is str):
+            if (not (quantity(v1) is not None)):
+                return True
+    return False
+
+
+def TF012_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    annotations = s.annotations
+    for k in items(get(FACTS['tensor-fusion-keys'], 'amounts')):
+        v1 = get(pod_, 'metadata', 'annotations', k)
+        if (type(v1) is str):
+            v2 = quantity(v1)
+            if le(v2, 0):
+                if (not (le(0, v2) and ((annotations.get('tensor-fusion.ai/isolation') == 'shared') or (contains(k, '/tflops-') and lt(0, quantity((annotations.get('tensor-fusion.ai/compute-percent-request') if (annotations.get('tensor-fusion.ai/compute-percent-request') is not None) else annotations.get('tensor-fusion.ai/compute-percent-limit')))))))):
+                    return True
+    return False
+
+
 def TF013_configuration(s: Any, p: Any) -> bool:
     annotations = s.annotations
     if ((annotations.get('tensor-fusion.ai/tflops-request') is not None) or (annotations.get('tensor-fusion.ai/tflops-limit') is not None)):
@@ -1340,43 +1461,127 @@ def TF415_configuration(s: Any, p: Any) -> bool:
     return False
 
 
-def TF014_configuration(s: Any, p: Any) -> bool:
+def TF014_named(s: Any, p: Any) -> bool:
     annotations = s.annotations
+    pod_ = s.pod
     if (not (annotations.get('tensor-fusion.ai/client-profile') is not None)):
         if (not (annotations.get('tensor-fusion.ai/compute-percent-request') is not None)):
             if (not (annotations.get('tensor-fusion.ai/dedicated-gpu') == 'true')):
                 if (not (annotations.get('tensor-fusion.ai/isolation') == 'shared')):
-                    for limit in items(get(FACTS['tensor-fusion-keys'], 'requests')):
-                        return True
+                    for limit_key, limit in pairs(get(FACTS['tensor-fusion-keys'], 'requests')):
+                        v1 = get(pod_, 'metadata', 'annotations')
+                        if (get(v1, limit_key) is not None):
+                            if (not (get(v1, limit) is not None)):
+                                return True
     return False
 
 
-def TF015_configuration(s: Any, p: Any) -> bool:
+def TF015_named(s: Any, p: Any) -> bool:
     annotations = s.annotations
+    pod_ = s.pod
     v1 = annotations.get('tensor-fusion.ai/isolation')
     if (not (v1 == 'shared')):
         if (not (v1 == 'partitioned')):
             if lt(0, quantity(annotations.get('tensor-fusion.ai/tflops-request'))):
-                if (not (s.effective('stated-tflops-limit') is not None)):
+                for a_key, a in pairs(get(pod_, 'metadata', 'annotations')):
+                    if matches(a_key, 'tensor-fusion\\.ai/.*([Ff]lop|percent).*[Ll]i.*'):
+                        break
+                else:
                     return True
     return False
 
 
-def TF417_configuration(s: Any, p: Any) -> bool:
+def TF417_named(s: Any, p: Any) -> bool:
     annotations = s.annotations
+    pod_ = s.pod
     v1 = annotations.get('tensor-fusion.ai/isolation')
     if (not (v1 == 'shared')):
         if (not (v1 == 'partitioned')):
             if lt(0, quantity(annotations.get('tensor-fusion.ai/vram-request'))):
-                if (not (s.effective('stated-vram-limit') is not None)):
+                for a_key, a in pairs(get(pod_, 'metadata', 'annotations')):
+                    if matches(a_key, 'tensor-fusion\\.ai/.*[Rr][Aa][Mm].*[Ll]i.*'):
+                        break
+                else:
                     return True
     return False
 
 
-def TF019_configuration(s: Any, p: Any) -> bool:
-    for card in [m for m in items(get(FACTS['tensor-fusion-models'], 'models')) if matches(s.effective('gpu-model'), (m.get('pattern') if type(m) is dict else get(m, 'pattern')))]:
-        for k in items(get(FACTS['tensor-fusion-keys'], 'tflops')):
-            return True
+def TF016_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(get(FACTS['tensor-fusion-keys'], 'vram')):
+        v1 = get(pod_, 'metadata', 'annotations', k)
+        if (type(v1) is str):
+            v2 = quantity(v1)
+            if lt(0, v2):
+                if (matches(v1, '.*[mun]') or lt(v2, 1048576000000000)):
+                    return True
+    return False
+
+
+def TF418_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(get(FACTS['tensor-fusion-keys'], 'vram')):
+        v1 = get(pod_, 'metadata', 'annotations', k)
+        if (type(v1) is str):
+            if (not matches(v1, '.*[mun]')):
+                v2 = quantity(v1)
+                if le(1048576000000000, v2):
+                    if lt(v2, quantity(p['minimumVram'])):
+                        return True
+    return False
+
+
+def TF017_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(get(FACTS['tensor-fusion-keys'], 'tflops')):
+        v1 = get(pod_, 'metadata', 'annotations', k)
+        if (type(v1) is str):
+            v2 = quantity(v1)
+            if (le(100000000000000, v2) or (matches(v1, '.*[KMGTPE]i') and lt(0, v2))):
+                return True
+    return False
+
+
+def TF419_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(get(FACTS['tensor-fusion-keys'], 'tflops')):
+        v1 = get(pod_, 'metadata', 'annotations', k)
+        if (type(v1) is str):
+            if (not matches(v1, '.*[KMGTPE]i')):
+                v2 = quantity(v1)
+                if lt(v2, 100000000000000):
+                    if lt(quantity(p['maximumTflops']), v2):
+                        return True
+    return False
+
+
+def TF018_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(get(FACTS['tensor-fusion-keys'], 'vram')):
+        v1 = get(pod_, 'metadata', 'annotations', k)
+        if (type(v1) is str):
+            if lt(quantity(p['maximumVram']), quantity(v1)):
+                return True
+    return False
+
+
+def TF019_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(get(FACTS['tensor-fusion-keys'], 'tflops')):
+        v1 = get(pod_, 'metadata', 'annotations', k)
+        if (type(v1) is str):
+            if le(quantity(v1), quantity(p['maximumTflops'])):
+                return True
+    return False
+
+
+def TF020_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for tflops_key, tflops in pairs(get(FACTS['tensor-fusion-keys'], 'sides')):
+        v1 = get(pod_, 'metadata', 'annotations')
+        if lt(0, quantity(get(v1, tflops))):
+            if lt(0, quantity(get(v1, tflops_key))):
+                return True
     return False
 
 
@@ -1401,11 +1606,15 @@ def TF422_configuration(s: Any, p: Any) -> bool:
     return False
 
 
-def TF423_configuration(s: Any, p: Any) -> bool:
+def TF423_named(s: Any, p: Any) -> bool:
     annotations = s.annotations
+    pod_ = s.pod
     if (annotations.get('tensor-fusion.ai/dedicated-gpu') == 'true'):
-        for tflops in items(get(FACTS['tensor-fusion-keys'], 'sides')):
-            return True
+        for tflops_key, tflops in pairs(get(FACTS['tensor-fusion-keys'], 'sides')):
+            v1 = get(pod_, 'metadata', 'annotations')
+            if (not (get(v1, tflops) is not None)):
+                if lt(0, quantity(get(v1, tflops_key))):
+                    return True
     return False
 
 
@@ -1414,6 +1623,16 @@ def TF434_configuration(s: Any, p: Any) -> bool:
     if (annotations.get('tensor-fusion.ai/dedicated-gpu') == 'true'):
         if (s.source('compute-percent-limit') == 'native-percent'):
             if lt(0, quantity(s.effective('compute-percent-limit'))):
+                return True
+    return False
+
+
+def TF021_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(get(FACTS['tensor-fusion-keys'], 'percent')):
+        v1 = get(pod_, 'metadata', 'annotations', k)
+        if (type(v1) is str):
+            if lt(100000000000, quantity(v1)):
                 return True
     return False
 
@@ -1431,17 +1650,28 @@ def TF425_configuration(s: Any, p: Any) -> bool:
     return False
 
 
-def TF023_configuration(s: Any, p: Any) -> bool:
+def TF022_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for k in items(get(FACTS['tensor-fusion-keys'], 'percent')):
+        if (quantity(get(pod_, 'metadata', 'annotations', k)) is not None):
+            return True
+    return False
+
+
+def TF023_named(s: Any, p: Any) -> bool:
     annotations = s.annotations
+    pod_ = s.pod
     v1 = annotations.get('tensor-fusion.ai/isolation')
     if (not (v1 == 'shared')):
         if (not (v1 == 'partitioned')):
-            v2 = annotations.get('tensor-fusion.ai/tflops-request')
-            v3 = (v2 if (v2 is not None) else (annotations.get('tensor-fusion.ai/tflops-limit') if (annotations.get('tensor-fusion.ai/tflops-limit') is not None) else annotations.get('tensor-fusion.ai/compute-percent-request')))
-            if ((v3 if (v3 is not None) else annotations.get('tensor-fusion.ai/compute-percent-limit')) is not None):
-                if (not (s.effective('stated-vram-request') is not None)):
-                    if (not (s.effective('stated-vram-limit') is not None)):
-                        return True
+            for a_key, a in pairs(get(pod_, 'metadata', 'annotations')):
+                if matches(a_key, 'tensor-fusion\\.ai/.*([Rr][Aa][Mm]|[Mm]em).*'):
+                    break
+            else:
+                v2 = annotations.get('tensor-fusion.ai/tflops-request')
+                v3 = (v2 if (v2 is not None) else (annotations.get('tensor-fusion.ai/tflops-limit') if (annotations.get('tensor-fusion.ai/tflops-limit') is not None) else annotations.get('tensor-fusion.ai/compute-percent-request')))
+                if ((v3 if (v3 is not None) else annotations.get('tensor-fusion.ai/compute-percent-limit')) is not None):
+                    return True
     return False
 
 

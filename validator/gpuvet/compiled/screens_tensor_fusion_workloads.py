@@ -756,13 +756,18 @@ def TF036_configuration(s: Any, p: Any) -> bool:
     return False
 
 
-def TF501_configuration(s: Any, p: Any) -> bool:
+def TF501_named(s: Any, p: Any) -> bool:
     annotations = s.annotations
     labels = s.labels
+    pod_ = s.pod
     if (not (annotations.get('tensor-fusion.ai/workload') is not None)):
         if (not (annotations.get('tensor-fusion.ai/generate-workload') is not None)):
             if (labels.get('tensor-fusion.ai/enabled') == 'true'):
-                return True
+                for a_key, a in pairs(get(pod_, 'metadata', 'annotations')):
+                    if (a_key in {'tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source'}):
+                        break
+                else:
+                    return True
     return False
 
 
@@ -799,6 +804,24 @@ def TF041_configuration(s: Any, p: Any) -> bool:
     return False
 
 
+def TF043_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for value_key, value in pairs(get(pod_, 'metadata', 'annotations')):
+        if (value == ''):
+            if (value_key in ('tensor-fusion.ai/workload-profile', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/workload')):
+                return True
+    return False
+
+
+def TF502_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for value_key, value in pairs(get(pod_, 'metadata', 'annotations')):
+        if (value == ''):
+            if (value_key in ('tensor-fusion.ai/gpu-model', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/qos')):
+                return True
+    return False
+
+
 def TF045_configuration(s: Any, p: Any) -> bool:
     annotations = s.annotations
     if (not (annotations.get('tensor-fusion.ai/is-local-gpu') is not None)):
@@ -810,6 +833,18 @@ def TF503_configuration(s: Any, p: Any) -> bool:
     labels = s.labels
     if (labels.get('tensor-fusion.ai/enabled') == 'true'):
         return True
+    return False
+
+
+def TF046_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for value_key, value in pairs(get(pod_, 'metadata', 'annotations')):
+        if (value is not None):
+            if (type(value) is str):
+                if (not (value == '')):
+                    if (value_key in ('tensor-fusion.ai/workload-profile', 'tensor-fusion.ai/gpupool', 'tensor-fusion.ai/workload')):
+                        if (lt(253, size(value)) or (not matches(value, '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'))):
+                            return True
     return False
 
 
@@ -872,13 +907,28 @@ def TF506_configuration(s: Any, p: Any) -> bool:
     return False
 
 
-def TF050_configuration(s: Any, p: Any) -> bool:
+def TF050_named(s: Any, p: Any) -> bool:
     annotations = s.annotations
     labels = s.labels
+    pod_ = s.pod
     if (not (annotations.get('tensor-fusion.ai/inject-container') is not None)):
         if (labels.get('tensor-fusion.ai/enabled') == 'true'):
             if ((not (p['platform.tensorFusion'] is None)) or (annotations.get('tensor-fusion.ai/workload') is not None) or (annotations.get('tensor-fusion.ai/generate-workload') is not None)):
-                return True
+                for a_key, a in pairs(get(pod_, 'metadata', 'annotations')):
+                    if (a_key in {'tensor-fusion.ai/isolation', 'tensor-fusion.ai/vendor', 'tensor-fusion.ai/gpu-indices', 'tensor-fusion.ai/compute-percent-request', 'tensor-fusion.ai/compute-percent-limit', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/worker-pod-template', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/partition-id', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/autoscale-target', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout', 'tensor-fusion.ai/disable-features', 'tensor-fusion.ai/eviction-protection', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/gpu-topology-max-tier', 'tensor-fusion.ai/gpu-topology-source'}):
+                        break
+                else:
+                    return True
+    return False
+
+
+def TF051_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for value_key, value in pairs(get(pod_, 'metadata', 'annotations')):
+        if (type(value) is str):
+            if (value_key in {'tensor-fusion.ai/is-local-gpu', 'tensor-fusion.ai/sidecar-worker', 'tensor-fusion.ai/dedicated-gpu', 'tensor-fusion.ai/autoscale', 'tensor-fusion.ai/gang-enabled', 'tensor-fusion.ai/require-gpu-topology', 'tensor-fusion.ai/generate-workload', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-replicas', 'tensor-fusion.ai/auto-resources', 'tensor-fusion.ai/no-standalone-worker-mode'}):
+                if (not (value in ('true', 'false'))):
+                    return True
     return False
 
 
@@ -945,10 +995,14 @@ def TF509_configuration(s: Any, p: Any) -> bool:
     return False
 
 
-def TF510_configuration(s: Any, p: Any) -> bool:
+def TF510_named(s: Any, p: Any) -> bool:
     annotations = s.annotations
+    pod_ = s.pod
     if (annotations.get('tensor-fusion.ai/isolation') == 'shared'):
-        return True
+        for value_key, value in pairs(get(pod_, 'metadata', 'annotations')):
+            if (type(value) is str):
+                if (value_key in ('tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/vram-limit')):
+                    return True
     return False
 
 
@@ -982,10 +1036,14 @@ def TF059_configuration(s: Any, p: Any) -> bool:
     return False
 
 
-def TF512_configuration(s: Any, p: Any) -> bool:
+def TF512_named(s: Any, p: Any) -> bool:
     annotations = s.annotations
+    pod_ = s.pod
     if (annotations.get('tensor-fusion.ai/dedicated-gpu') == 'true'):
-        return True
+        for value_key, value in pairs(get(pod_, 'metadata', 'annotations')):
+            if (value is not None):
+                if (value_key in ('tensor-fusion.ai/tflops-request', 'tensor-fusion.ai/tflops-limit', 'tensor-fusion.ai/vram-request', 'tensor-fusion.ai/vram-limit')):
+                    return True
     return False
 
 
@@ -1069,6 +1127,15 @@ def TF064_configuration(s: Any, p: Any) -> bool:
     if (annotations.get('tensor-fusion.ai/sidecar-worker') == 'true'):
         if (annotations.get('tensor-fusion.ai/is-local-gpu') == 'false'):
             return True
+    return False
+
+
+def TF065_named(s: Any, p: Any) -> bool:
+    pod_ = s.pod
+    for value_key, value in pairs(get(pod_, 'metadata', 'annotations')):
+        if (value == 'true'):
+            if (value_key in ('tensor-fusion.ai/autoscale', 'tensor-fusion.ai/auto-limits', 'tensor-fusion.ai/auto-requests', 'tensor-fusion.ai/auto-resources')):
+                return True
     return False
 
 
@@ -1158,11 +1225,15 @@ def TF544_configuration(s: Any, p: Any) -> bool:
     return False
 
 
-def TF545_configuration(s: Any, p: Any) -> bool:
+def TF545_named(s: Any, p: Any) -> bool:
     annotations = s.annotations
+    pod_ = s.pod
     v1 = annotations.get('tensor-fusion.ai/gang-enabled')
     if ((not (v1 is not None)) or (v1 == 'false')):
-        return True
+        for value_key, value in pairs(get(pod_, 'metadata', 'annotations')):
+            if (value is not None):
+                if (value_key in ('tensor-fusion.ai/gang-min-members', 'tensor-fusion.ai/gang-timeout')):
+                    return True
     return False
 
 

@@ -93,7 +93,7 @@ def workload_condition(row: Row, wanted: Triggers) -> str | None:
     parts = [_called(wanted)] if wanted.called else []
     # The object's own keys are looked at together with those of a template that is not one of many.
     single = next((slot for slot in row.templates if _EACH not in _main(slot)), None)
-    if single is None and _key("k", wanted):
+    if single is None and key_test("k", wanted):
         parts.append(_any_key([f"[{', '.join(own)}]"], wanted))
     for slot in row.templates:
         condition = _slot(slot, wanted, own if slot is single else [])
@@ -107,7 +107,7 @@ def other_condition(maps: Sequence[str], key_lists: Sequence[str], wanted: Trigg
     if wanted.whole:
         return None
     parts = [_called(wanted)] if wanted.called else []
-    if _key("k", wanted):
+    if key_test("k", wanted):
         places = [f"object.metadata.?{name}.orValue({{}})" for name in _MAPS]
         places += [f"{_at('object', place)}.orValue({{}})" for place in maps]
         lists = [_items_keys(f"{_at('object', place)}.orValue([])", "t") for place in key_lists]
@@ -169,7 +169,7 @@ def _slot(slot: Slot, wanted: Triggers, own: list[str]) -> str:
     lists = [f"[{', '.join(maps)}]"]
     lists += [_items_keys(f"{toleration}.orValue([])", "t") for toleration in tolerations]
     parts = []
-    if _key("k", wanted):
+    if key_test("k", wanted):
         more = [_affinity(affinity) for affinity in affinities]
         if containers:
             more += [f"{listed}.map(l, l.map(c, c.?resources.?{name}.orValue({{}})))" for name in _AMOUNTS]
@@ -204,11 +204,14 @@ def _items_keys(items: str, variable: str) -> str:
 def _any_key(lists: Sequence[str], wanted: Triggers, more: Sequence[str] = ()) -> str:
     """Whether a map in the lists has a key that calls for a rule. `more`: lists of such lists."""
     whole = " + ".join([f"[{', '.join(f'dyn({each})' for each in lists)}]", *more])
-    return f"({whole}).exists(l, l.exists(m, type(m) == map && m.exists(k, {_key('k', wanted)})))"
+    return f"({whole}).exists(l, l.exists(m, type(m) == map && m.exists(k, {key_test('k', wanted)})))"
 
 
-def _key(variable: str, wanted: Triggers) -> str:
-    """Whether a key is one that a rule is triggered by. Lists and not a regular expression: CEL has a budget, and this costs a tenth."""
+def key_test(variable: str, wanted: Triggers) -> str:
+    """Whether a key is one that a rule is triggered by; empty when no key is.
+
+    Lists and not a regular expression: CEL has a budget, and this costs a tenth.
+    """
     parts = []
     if wanted.domains:
         parts.append(f"{variable}.split('/')[0] in {_list(wanted.domains)}")

@@ -140,6 +140,9 @@ class Subject:
                 return self.value.get("resources")
             case "placement":
                 return spec.get("affinity"), spec.get("nodeSelector"), spec.get("tolerations")
+            case "named":
+                metadata = self.value.get("metadata")
+                return metadata.get("annotations"), metadata.get("labels")
         resources = [
             (each.get("resources"), each.get("restartPolicy")) if type(each) is dict else each
             for part in ("initContainers", "containers")

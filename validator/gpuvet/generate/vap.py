@@ -13,8 +13,10 @@ from gpuvet.engine.conditions import OTHERS, WHOLE, other_condition, triggers, w
 from gpuvet.engine.domains import NO_DOMAINS
 from gpuvet.engine.judge import kind_name
 from gpuvet.engine.ruleset import triggers_of
+from gpuvet.generate import vap_joined as joined
 from gpuvet.generate import vap_subjects as subjects
 from gpuvet.generate.policies import Exported, exported
+from gpuvet.generate.vap_walk import may_concern
 from gpuvet.language.printers import cel_totals as total
 from gpuvet.language.printers.cel import Printer, Scope, Shared, _digest_text
 from gpuvet.manifests.workloads import INDEX, Row
@@ -62,7 +64,7 @@ class Group(NamedTuple):
 
 def groups(settings: Settings) -> list[Group]:
     """The groups of kinds of a configuration."""
-    rows = [row for listed in (settings.workloads or INDEX).values() for row in listed if subjects.can_be_told(row)]
+    rows = [row for listed in (settings.workloads or INDEX).values() for row in listed]
     built_in = tuple(row for row in rows if row.group in subjects.BUILT_IN)
     return [
         Group("workloads", built_in, ()),
@@ -76,9 +78,9 @@ def render_vap(settings: Settings, rules: list[Exported] | None = None) -> dict[
     return {f"{name}.yaml": HEADER + to_yaml(policy, width=_ONE_LINE) for name, policy in _policies(settings, rules)}
 
 
-def policies(settings: Settings) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Policies with their bindings."""
-    return [(policy[0], policy[1]) for _, policy in _policies(settings)]
+def policies(settings: Settings, rules: list[Exported] | None = None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Policies with their bindings. `rules`: those that are exported. Raises ConfigError."""
+    return [(policy[0], policy[1]) for _, policy in _policies(settings, rules)]
 
 
 def _policies(settings: Settings, rules: list[Exported] | None = None) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -158,10 +160,8 @@ def _where(settings: Settings, group: Group, rules: Sequence[Exported]) -> tuple
     for row in group.rows:
         kind = kind_name(row.group, row.kind)
         wanted = triggers(bound, (kind,), ("object", "metadata", "pod", "container"), settings.usage_key, NO_DOMAINS)
-        condition = workload_condition(row, wanted)
-        if condition not in (None, "false") and row.group not in subjects.BUILT_IN:
-            # Nobody vouches for the types in a custom resource, and a condition that errs would decide for the rules.
-            condition = None
+        # Nobody vouches for the types in a custom resource, and a condition that errs would decide for the rules.
+        condition = workload_condition(row, wanted) if row.group in subjects.BUILT_IN else may_concern(wanted)
         if condition != "false":
             found.setdefault((row.group, row.version), []).append(row.resource)
             conditions.setdefault(condition or "true", []).append(f"{row.group}/{row.kind}")
@@ -195,7 +195,7 @@ def _matching(conditions: dict[str, list[str]]) -> Iterator[dict[str, str]]:
         return
     parts = []
     for condition, kinds in conditions.items():
-        text = re.sub(r"\bobject\b", "dyn(object)", condition)
+        text = re.sub(r"(?<!dyn\()\bobject\b", "dyn(object)", condition)
         listed = total.literal(sorted(kinds))
         parts.append(f"((request.kind.group + '/' + request.kind.kind) in {listed} && ({text}))")
     yield {"name": "concerns-a-rule", "expression": " ||\n".join(parts)}
@@ -220,11 +220,17 @@ class Body:
         if scope is not None:
             make = subjects.of_several_templates if scope.several else subjects.of_one_template
             found |= make(self.group.rows, self.shared.keys)
-        found["own_tokens"] = subjects.own_tokens()
+        found["own_tokens"] = subjects.own_metadata_tokens() if self.group.rows else subjects.own_tokens()
+        found["own_metadata_tokens"] = subjects.own_metadata_tokens()
+        wanted = [token for one in (*own, *shadowing) for token in triggers_of(one.bound.info, self.settings.usage_key)]
+        texts = [*self.shared.variables.values(), *(text for lists in printed.values() for text, _ in lists.values())]
+        found["domains"] = _domains(texts, wanted)
         found |= self.tests
         found |= self.shared.variables
         for lists in printed.values():
             found |= {name: text for name, (text, _) in lists.items()}
+        several = scope is not None and scope.several
+        at = joined.located("v.at") if several else "v.at"
         superseded = {other for one in shadowing for other in one.bound.info.supersedes}
         if shadowing:
             spots = []
@@ -234,6 +240,8 @@ class Body:
                     spot = f"{others}.map(o, o + '@' + v.at + '\\n' + o + '#' + {self.spot()}).join('\\n')"
                     spots.append(_joined(f"variables.{name}", depth, spot))
             found["shadow"] = f"[{', '.join(spots)}].join('\\n').split('\\n')"
+            if several:
+                found["shadow"] += f".map(l, l.matches('^[^@]+@[{joined.MARK}.]') ? {_around('l', '@', '')} : l)"
         lines = []
         by_depth: dict[int, list[str]] = {}
         shadows: dict[int, list[str]] = {}
@@ -244,9 +252,11 @@ class Body:
         for depth, names in by_depth.items():
             lines.append(_joined(f"({' + '.join(names)})", depth, _LINE))
         for depth, names in shadows.items():
-            kept = f"((v.r + '@' + v.at) in variables.shadow || (v.r + '#' + {self.spot()}) in variables.shadow ? '' : {_LINE})"
+            kept = f"((v.r + '@' + {at}) in variables.shadow || (v.r + '#' + {self.spot()}) in variables.shadow ? '' : {_LINE})"
             lines.append(_joined(f"({' + '.join(names)})", depth, kept))
         found["lines"] = f"[{', '.join(lines)}].join('\\n').split('\\n').filter(l, l != '')"
+        if several:
+            found["lines"] += f".map(l, l.contains(' {joined.MARK}') ? {_around('l', ' ', _TAB)} : l)"
         found["joined"] = "variables.lines.map(l, l.replace('\\t', ': ')).join('\\n')"
         ascii_only = f"size(bytes(variables.joined)) == size(variables.joined) ? {LONGEST_MESSAGE} : {LONGEST_MESSAGE // 4}"
         cut = f"[{ascii_only}].map(m, variables.joined.substring(0, variables.joined.substring(0, m).lastIndexOf('\\n')))[0]"
@@ -292,16 +302,18 @@ class Body:
         fragment = "variables.fragment" if in_pods else "false"
         match info.on:
             case "object":
-                # Of a kind that a rule names, keys may stand anywhere, and CEL cannot look everywhere: the rule itself tells.
-                guards = [] if info.kinds else [self.shown("variables.own_tokens", wanted, False)]
-                if info.kinds and info.names:
-                    guards = [self.shown("variables.own_tokens", [one for one in wanted if one[0] == "called"], False)]
+                guards = [_guard("changed_object")]
+                # Keys may stand anywhere around the Pod template, and CEL cannot leave that out where it looks: the rule itself tells.
+                if not (info.kinds and self.group.rows):
+                    guards += [self.shown("variables.own_tokens", wanted, False)]
+                elif info.names:
+                    guards += [self.shown("variables.own_tokens", [one for one in wanted if one[0] == "called"], False)]
                 yield Scope("object", value="variables.object", fragment=fragment), guards
             case "metadata":
                 if pods is not None:
                     scope = pods._replace(subject="metadata", value=pods.part("metadata"), place=pods.part("metadata_at"))
                     yield scope, [*in_pods, self.shown("variables.tokens", wanted, True, "metadata")]
-                guard = self.shown("variables.own_tokens", wanted, False)
+                guard = self.shown("variables.own_metadata_tokens", wanted, False, "own")
                 own = Scope("metadata", value="variables.own_metadata", place="'metadata'", fragment=fragment)
                 if pods is not None and not pods.several:
                     guard = (f"(variables.kind == 'Pod' ? [] : {guard[0]}", f"{guard[1]})")
@@ -309,11 +321,12 @@ class Body:
             case "pod" if pods is not None:
                 yield pods, [*in_pods, self.shown("variables.tokens", wanted, True)]
             case "container" if pods is not None:
-                scope = pods._replace(subject="container", value="c.v", place="c.at")
+                scope = pods._replace(subject="container", value="c.v", place="c.real" if pods.several else "c.at")
                 test = subjects.shows("t", wanted, None)
                 listed = f"({pods.pod}starting + {pods.pod}regular)"
                 loop = f"{listed}.filter(c, [{subjects.container_tokens()}].exists(t, {test})).map(c, "
-                yield scope, [*in_pods, (loop, ")")]
+                # Of several templates, those that did not change are not looked at.
+                yield scope, [*(in_pods or [_guard("changed_template")]), (loop, ")")]
 
     def shown(self, tokens: str, wanted: list[tuple[str, str]], of_pod: bool, part: str = "") -> tuple[str, str]:
         """A test, as a variable, that the subject shows what calls for the rule."""
@@ -325,10 +338,27 @@ class Body:
             assert pods is not None
             source = subjects._metadata_tokens(pods.part("metadata"))
         text = subjects.shows(source, wanted, prefix)
+        changed = "changed_metadata" if part == "own" else "changed_template" if of_pod and not several else ""
+        text = f"variables.{changed} && ({text})" if changed else text
         name = f"shows_{_digest_text(text)}"
         self.tests[name] = f"variables.pods.map(s, {text})" if several else text
         access = f"variables.{name}[s.number]" if several else f"variables.{name}"
         return f"({access} ? ", " : [])"
+
+
+def _guard(changed: str) -> tuple[str, str]:
+    """A test that an update changes what a rule reads."""
+    return f"(variables.{changed} ? ", " : [])"
+
+
+def _domains(texts: Iterable[str], wanted: Iterable[tuple[str, str]]) -> str:
+    """The domains of keys that rules read, and keys without one."""
+    found = {domain for text in texts for domain in _DOMAIN.findall(text)}
+    found |= {token.partition("/")[0] for sort, token in wanted if sort in ("key", "domain")}
+    return f"dyn({total.literal(sorted(found))})"
+
+
+_DOMAIN = re.compile(r"""['"]((?:[a-z0-9-]+\.)+[a-z]+)/""")
 
 
 def _needed(found: dict[str, str], root: str) -> dict[str, str]:
@@ -347,13 +377,22 @@ _SAID = (
     "type(x) == int ? string(int(x)) : type(x) == double ? string(double(x)) : type(x) == bool ? string(bool(x)) : "
     "type(x) == list ? x.map(y, type(y) == string || type(y) == int ? string(y) : '…').join(', ') : '{…}'"
 )
+_TAB = "\\t"
 _SPACED = "replace('\\n', ' ').replace('\\t', ' ')"
+
 _LINE = (
     f"[(v.r + ' ' + (v.at.startsWith('.') ? v.at.substring(1) : v.at)).{_SPACED} + '\\t' + "
     f"v.m.map(p, type(p) == string ? string(p) : [p[0]].map(x, {_SAID})[0]).join('').{_SPACED}]"
     f".map(l, size(l) > {_LONGEST_LINE} ? l.substring(0, {_LONGEST_LINE}) + '…' : l)[0]"
 )
 """`RULE path`, a tab, the message."""
+
+
+def _around(line: str, start: str, end: str) -> str:
+    """A line in which the place between two signs is led back to where the author wrote it."""
+    first = f"{line}.indexOf('{start}') + 1"
+    last = f"{line}.indexOf('{end}')" if end else f"size({line})"
+    return f"{line}.substring(0, {first}) + {joined.located(f'{line}.substring({first}, {last})')} + {line}.substring({last})"
 
 
 def _joined(listed: str, depth: int, body: str) -> str:

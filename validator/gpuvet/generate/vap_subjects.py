@@ -9,6 +9,8 @@ from typing import Any
 
 from gpuvet.engine.conditions import OTHERS, WHOLE
 from gpuvet.engine.judge import kind_name
+from gpuvet.generate import vap_joined as joined
+from gpuvet.generate.vap_walk import keys_of
 from gpuvet.language import ir
 from gpuvet.language.printers import cel_totals as total
 from gpuvet.language.printers.cel import Printer, Scope, Shared, total_of_pod
@@ -26,11 +28,6 @@ ONE = Scope("pod", "variables.", typed=True)
 SEVERAL = Scope("pod", "s.", several=True, fragment="(variables.fragment || s.partial)")
 
 
-def can_be_told(row: Row) -> bool:
-    """Whether CEL can find the Pod templates of a kind: maps cannot be joined, and lists of lists cannot be made one."""
-    return all(plan.plain and plan.group.count("[*]") <= 1 for plan in workloads.plans(row))
-
-
 def of_object() -> dict[str, str]:
     """What every policy has."""
     group = "[variables.object.apiVersion].map(a, a.contains('/') ? a.substring(0, a.indexOf('/')) : '')[0]"
@@ -43,7 +40,31 @@ def of_object() -> dict[str, str]:
         "own_annotations": clean("variables.own_metadata[?'annotations'].orValue(dyn(null))"),
         "own_labels": clean("variables.own_metadata[?'labels'].orValue(dyn(null))"),
         "own_templated": templated(""),
+        **of_change(),
     }
+
+
+def of_change() -> dict[str, str]:
+    """What an update changes: a violation that rests on what was there before passes. Nobody is asked about the status, nor about keys of
+    domains that no rule reads."""
+    other = "k != 'metadata' && k != 'status'"
+    values = f"variables.object.exists(k, {other} && variables.old[?k].orValue(dyn(null)) != variables.object[k])"
+    gone = f"variables.old.exists(k, {other} && !(k in variables.object))"
+    return {
+        "old": "dyn(oldObject)",
+        "domains": "dyn([])",
+        "changed_metadata": f"variables.old == null || {differ('variables.own_metadata', 'variables.old.metadata')}",
+        "changed_object": f"variables.changed_metadata || {values} || {gone}",
+    }
+
+
+def differ(new: str, old: str) -> str:
+    """Whether a key that rules may read has another value in one of the maps of some metadata."""
+    ours = "(k.split('/')[0] in variables.domains || k.endsWith('/node.usage'))"
+    other = f"[{old}[?p].orValue(dyn(null))].exists(o, type(o) != map || o[?k].orValue(dyn(null)) != {new}[p][k])"
+    changed = f"{new}.exists(p, type({new}[p]) == map && {new}[p].exists(k, {ours} && {other}))"
+    there = f"[{new}[?p].orValue(dyn(null))].exists(n, type(n) == map && k in n)"
+    return f"{changed} || {old}.exists(p, type({old}[p]) == map && {old}[p].exists(k, {ours} && !{there}))"
 
 
 def clean(value: str) -> str:
@@ -91,6 +112,11 @@ def of_one_template(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, str]:
         "template_scheduler": "dyn(null)",
         "scheduler_at": "''",
     }
+    before = {
+        name: clean(chosen([_optional(way[number], "variables.old") for way in places])) for number, name in enumerate(("metadata", "spec"))
+    }
+    same = f"variables.spec == {before['spec']} && [{before['metadata']}].all(m, !({differ('variables.metadata', 'm')}))"
+    found["changed_template"] = f"variables.old == null || !({same})"
     found |= _parts("variables.")
     found["starting"] = containers("variables.spec[?'initContainers'].orValue(dyn(null))", "variables.spec_at + '.initContainers'", keys)
     found["regular"] = containers("variables.spec[?'containers'].orValue(dyn(null))", "variables.spec_at + '.containers'", keys)
@@ -100,30 +126,29 @@ def of_one_template(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _optional(keys: Sequence[str]) -> str:
-    return "variables.object" + "".join(f"[?'{key}']" for key in keys) + ".orValue(dyn(null))"
+def _optional(keys: Sequence[str], root: str = "variables.object") -> str:
+    return root + "".join(f"[?'{key}']" for key in keys) + ".orValue(dyn(null))"
 
 
 def of_several_templates(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, str]:
     """The Pod templates of other kinds: lists of one value a template."""
-    listed = [slot for row in rows for slot in _slots(row)]
-    most = max(sum(slot["kind"] == other["kind"] for other in listed) for slot in listed)
-    found = {"slots": f"dyn({total.literal(listed)}).filter(r, r.kind == variables.kind && (r.versions == [] || {_VERSION} in r.versions))"}
-    depth = max(len(slot[part]) for slot in listed for part in _WAYS)
-    found["slotted"] = f"variables.slots.map(r, {_expanded(depth)})"
-    found["raw"] = " + ".join(f"variables.slotted[?{number}].orValue([])" for number in range(most))
-    found["templates"] = (
-        f"{total.numbers('variables.raw')}.map(i, [variables.raw[i]].map(t, {{'number': dyn(i), 't': dyn(t), "
-        f"'spec': dyn({clean('t.spec')}), 'metadata': dyn({clean('t.metadata')})}})[0])"
-    )
+    slots = joined.slots_of(rows, True)
+    found = joined.variables(rows)
+    found["slots"] = joined.table(slots, joined.read_plain())
+    found["slotted"] = f"variables.slots.map(r, {_expanded(slots)})"
+    found["all_raw"] = f"{joined.each_slot('slotted', slots)} + variables.mixed_raw"
+    metadata = f"[{clean('t.metadata')}].all(n, [{clean('x.metadata')}].all(m, !({differ('n', 'm')})))"
+    unchanged = f"x.old && x.template_name == t.template_name && x.spec == t.spec && {metadata}"
+    found["raw"] = f"variables.all_raw.filter(t, !t.old && !variables.all_raw.exists(x, {unchanged}))"
+    places = {f"{name}_at": f"t.mixed < 0 ? t.{name}_at : {joined.mark('t.mixed')} + '.{name}'" for name in ("spec", "metadata")}
+    record = _record({"number": "i", "t": "t", "spec": clean("t.spec"), "metadata": clean("t.metadata"), **places})
+    found["templates"] = f"{total.numbers('variables.raw')}.map(i, [variables.raw[i]].map(t, {record})[0])"
     parts = _parts("b.")
-    parts["starting"] = containers("b.spec[?'initContainers'].orValue(dyn(null))", "b.t.spec_at + '.initContainers'", keys)
-    parts["regular"] = containers("b.spec[?'containers'].orValue(dyn(null))", "b.t.spec_at + '.containers'", keys)
-    same = {
-        name: f"b.t.{name}"
-        for name in ("spec_at", "metadata_at", "template_name", "template_validated", "template_scheduler", "scheduler_at", "partial")
-    }
-    fields = {"number": "b.number", "spec": "b.spec", "metadata": "b.metadata", **same, **parts}
+    for name, part in (("starting", "initContainers"), ("regular", "containers")):
+        parts[name] = containers(f"b.spec[?'{part}'].orValue(dyn(null))", f"b.spec_at + '.{part}'", keys, name)
+    same = {name: f"b.t.{name}" for name in ("template_name", "template_validated", "template_scheduler", "scheduler_at", "partial")}
+    same |= {name: f"b.{name}" for name in ("number", "spec", "metadata", "spec_at", "metadata_at")}
+    fields = {**same, **parts}
     found["pods"] = "variables.templates.map(b, {" + ", ".join(f"'{name}': dyn({text})" for name, text in fields.items()) + "})"
     empty = "(x == null || x == '' || x == 0 || x == false || x == [] || x == {})"
     lacks = f"['name', 'image'].exists(k, [c.v[?k].orValue(dyn(null))].exists(x, {empty}))"
@@ -134,63 +159,32 @@ def of_several_templates(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, 
     found["tokens"] = f"variables.pods.map(s, {_tokens('s.')})"
     found["templated"] = f"variables.pods.map(s, {templated('s.')})"
     found |= {name: f"variables.pods.map(s, {text})" for name, text in _sums("s.", keys).items()}
+    found["mixed_moved"] = joined.moved()
     return found
 
 
-_VERSION = "variables.object.apiVersion.substring(variables.object.apiVersion.indexOf('/') + 1)"
-_WAYS = ("listed", "spec", "metadata", "name", "scheduler")
-
-
-def _slots(row: Row) -> Iterable[dict[str, Any]]:
-    """The row as data: the way to the list of templates, and from an item, or the object, to what a template has."""
-    for plan in workloads.plans(row):
-        assert plan.spec is not None
-        metadata = plan.metadata[0] if plan.metadata else None
-        yield {
-            "kind": kind_name(row.group, row.kind),
-            "versions": [] if row.version == "*" else row.version.split("|"),
-            "listed": list(plan.group[: plan.group.index("[*]")]) if plan.group else [],
-            "several": bool(plan.group),
-            "spec": list(plan.spec.keys),
-            "metadata": list(metadata.keys) if metadata else ["-"],
-            "metadata_at": list((metadata or plan.spec).keys),
-            "name": list(plan.name.keys) if plan.name else ["-"],
-            "label": plan.slot.label,
-            "validated": row.validated,
-            "scheduler": row.scheduler.split(".") if row.scheduler else ["-"],
-            "partial": plan.slot.partial,
-        }
-
-
-def _expanded(depth: int) -> str:
+def _expanded(slots: Sequence[dict[str, str]]) -> str:
     """The templates of a slot `r`."""
 
     def way(root: str, part: str) -> str:
-        text = f"[{root}]"
-        for level in range(depth):
-            text += f".map(x, size(r.{part}) > {level} ? (type(x) == map ? x[?r.{part}[{level}]].orValue(dyn(null)) : null) : x)"
-        return f"{text}[0]"
+        return joined.walk(root, f"r.{part}", max(slot[part].count(".") + 1 for slot in slots))
 
-    word = f"(type(k) == string ? {total.key_word('string(k)')} : {total.item_word('i', 'k')})"
     name = f"[{way('i', 'name')}].map(t, r.label != '' ? r.label : type(t) == string && t != '' ? t : type(k) == string ? k : string(k))[0]"
-    place = "r.several ? w + '.' + {0}.join('.') : {0}.join('.')"
     fields = {
+        "mixed": "-1",
+        "old": "r.old",
         "spec": way("i", "spec"),
         "metadata": way("i", "metadata"),
-        "spec_at": place.format("r.spec"),
-        "metadata_at": place.format("r.metadata_at"),
+        "spec_at": "w + r.spec_text",
+        "metadata_at": "w + r.metadata_text",
         "template_name": name,
         "template_validated": "r.validated",
-        "template_scheduler": f"[{way('variables.object', 'scheduler')}].map(t, type(t) == string && t != '' ? t : null)[0]",
-        "scheduler_at": "r.scheduler.join('.')",
+        "template_scheduler": f"[{way('r.object', 'scheduler')}].map(t, type(t) == string && t != '' ? t : null)[0]",
+        "scheduler_at": "r.scheduler_text",
         "partial": "r.partial",
     }
-    made = f"[r.several ? r.listed.join('.') + {word} : ''].map(w, {_record(fields)})[0]"
-    items = f"r.several ? [{way('variables.object', 'listed')}].map(l, {total.keys('l')}.map(k, [dyn(k), l[k]]))[0]"
-    return (
-        f"({items} : [[dyn(''), variables.object]]).filter(e, type(e[1]) == map).map(e, [e[0]].map(k, [e[1]].map(i, {made})[0])[0])"
-        ".filter(t, type(t.spec) == map || type(t.metadata) == map)"
-    )
+    made = f"[e[0]].map(k, [e[1]].map(i, [e[2]].map(w, {_record(fields)})[0])[0])[0]"
+    return f"{joined.items_of(joined.deepest(slots))}.map(e, {made}).filter(t, type(t.spec) == map || type(t.metadata) == map)"
 
 
 def _record(fields: dict[str, str]) -> str:
@@ -205,24 +199,33 @@ def _parts(prefix: str) -> dict[str, str]:
     }
 
 
-def containers(listed: str, place: str, keys: Sequence[str]) -> str:
-    """Records of containers: value, number, place, limits, requests, and the amounts of the resources that rules count."""
+def containers(listed: str, place: str, keys: Sequence[str], held: str = "") -> str:
+    """Records of containers: value, number, place, limits, requests, and the amounts of the resources that rules count.
+
+    `held`: under which name those of a Pod that was put together are held, with the places that they came from.
+    """
     resources = f"[type(x) == map ? x[?'resources'].orValue(dyn(null)) : null].map(r, {clean('r').replace('[r].map(m', '[r].map(m')})[0]"
-    base = _record(
-        {
-            "v": "x",
-            "n": "i",
-            "at": f"{place} + {total.item_word('x', 'i')}",
-            "sidecar": "type(x) == map && x[?'restartPolicy'].orValue(dyn(null)) == 'Always'",
-            "resources": resources,
-        }
-    )
-    maps = {name: f"c.{name}" for name in ("v", "n", "at", "sidecar", "resources")}
+    at = f"{place} + {total.item_word('x', 'i')}"
+    first = {
+        "v": "x",
+        "n": "i",
+        "at": at,
+        "sidecar": "type(x) == map && x[?'restartPolicy'].orValue(dyn(null)) == 'Always'",
+        "resources": resources,
+    }
+    if held:
+        # By their numbers: containers from several places may have one name.
+        first["at"] = f"b.t.mixed < 0 ? {at} : {place} + '[' + string(i) + ']'"
+        own = f"variables.mixed_held[b.t.mixed].{held}[?i].orValue([dyn(null), dyn({place})])[1]"
+        first["real"] = f"b.t.mixed < 0 ? {at} : {own}"
+    base = _record(first)
+    kept = tuple(first)
+    maps = {name: f"c.{name}" for name in kept}
     maps |= {name: clean(f"c.resources[?'{name}'].orValue(dyn(null))") for name in ("limits", "requests")}
     text = f"[{listed}].map(l, type(l) == list ? {total.numbers('l')}.map(i, [l[i]].map(x, {base})[0]) : [])[0].map(c, {_record(maps)})"
     if not keys:
         return text
-    same = {name: f"c.{name}" for name in ("v", "n", "at", "sidecar", "resources", "limits", "requests")}
+    same = {name: f"c.{name}" for name in (*kept, "limits", "requests")}
     amounts = {
         f"{name}_of": f"{_names(keys)}.map(r, [c.{name}[?r].orValue(dyn(null))].map(v, {total.quantity('v')})[0])"
         for name in ("limits", "requests")
@@ -346,9 +349,9 @@ def _placement(prefix: str) -> str:
 
 
 def own_tokens() -> str:
-    """The keys that an object shows, or that stand where its kind keeps them."""
+    """The keys that an object without a Pod template shows."""
     maps = []
-    for other in (*OTHERS, *WHOLE):
+    for other in OTHERS:
         for place in (*other.maps, *other.key_lists):
             value = _at("variables.object", place.split("."))
             listed = (
@@ -357,7 +360,15 @@ def own_tokens() -> str:
                 else f"[{value}].map(v, {total.items('v')})[0].{_NAMED}"
             )
             maps.append(f"(variables.kind == {quoted(other.kind)} ? {listed} : [])")
-    return " + ".join([_metadata_tokens("variables.own_metadata"), *maps])
+    # The kinds of Kubernetes itself are many objects and long ones, and their keys have places that are known.
+    anywhere = [other.kind for other in (*OTHERS, *WHOLE) if other in WHOLE or "." in other.kind]
+    walked = f"(variables.kind in {total.literal(anywhere)} ? {keys_of('variables.object')} : [])"
+    return " + ".join([own_metadata_tokens(), *maps, walked])
+
+
+def own_metadata_tokens() -> str:
+    """The keys in the metadata of an object."""
+    return _metadata_tokens("variables.own_metadata")
 
 
 def shows(tokens: str, triggers: Iterable[tuple[str, str]], prefix: str | None) -> str:

@@ -22,7 +22,7 @@ def needs(on: str, checks: tuple[ir.Check, ...]) -> tuple[tuple[str, ...], ...]:
 
 _PLACEMENT = ("affinity", "nodeSelector", "tolerations")
 _SCHEDULING = ("overhead", "schedulerName")
-_PARTS = {"container": ("resources",), "pod": ("placement", "amounts", "configuration")}
+_PARTS = {"container": ("resources",), "pod": ("placement", "amounts", "configuration", "named")}
 _OWN = "tensor-fusion.ai/"
 """Domain of the annotations and labels of which an effective configuration is made."""
 
@@ -31,9 +31,9 @@ def part_of(on: str, checks: tuple[ir.Check, ...]) -> tuple[str, tuple[ir.Check,
     """A part of the container or Pod, and what the conditions demand of it alone: where that does not hold, neither do they.
 
     `resources` of a container. Of a Pod: `placement` (affinity, node selector, tolerations), `amounts` (its containers' resources,
-    overhead, scheduler), `configuration` (its own TensorFusion annotations and labels, and what is effective). The kind of the object
-    counts for nothing, since rules are selected by kind. Manifests repeat such parts word for word, so the engine remembers what rules
-    made of them. Empty when no part decides anything.
+    overhead, scheduler), `configuration` (its own TensorFusion annotations and labels, and what is effective), `named` (all its
+    annotations and labels). The kind of the object counts for nothing, since rules are selected by kind. Manifests repeat such parts
+    word for word, so the engine remembers what rules made of them. Empty when no part decides anything.
     """
     best: tuple[float, str, tuple[ir.Check, ...]] = (_WORTH, "", ())
     for part in _PARTS.get(on, ()):
@@ -104,6 +104,8 @@ class _Looks:
                 ir.Constant(value=str() as key),
             ) if self.part == "configuration":
                 return key.startswith(_OWN)
+            case ir.Get(ir.Get(ir.Root("self" | "pod"), ir.Constant(value="metadata")), ir.Constant(value="annotations" | "labels")):
+                return self.part == "named"
             case ir.Get(ir.Root("template"), ir.Constant(value="scheduler")) if self.part == "amounts":
                 return True
             case ir.PodSum(key, _, None) if self.part == "amounts":

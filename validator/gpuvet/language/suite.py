@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from gpuvet.values.finding import Severity
 
-Engine = Literal["python", "opa"]
+Engine = Literal["python", "opa", "api-server"]
 Text = Annotated[str, StringConstraints(min_length=1)]
 
 

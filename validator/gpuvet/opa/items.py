@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gpuvet.values.finding import SEVERITIES, Severity
-from gpuvet.values.path import Path, step
+from gpuvet.values.path import Path, path_along, path_named
 
-_STEP = re.compile(r"\[([^\]]*)\]|\.?([^.\[\]]+)")
 _SHARES: tuple[tuple[str, Severity], ...] = (("deny", "error"), ("violation", "error"), ("warn", "warning"), ("inform", "info"))
 """Names of sets -> the severity of what is in them; `deny_whatever` is one too, as conftest has it."""
 
@@ -62,38 +61,10 @@ def path_of(given: Any, value: Any) -> Path:
     if given is None:
         return ()
     if isinstance(given, list) and all(isinstance(key, str | int) and not isinstance(key, bool) for key in given):
-        return _followed(given, value)
+        return path_along(given, value)
     if isinstance(given, str):
-        if given.startswith("/"):
-            return _followed([part.replace("~1", "/").replace("~0", "~") for part in given[1:].split("/")], value)
-        steps = [match[1] if match[1] is not None else match[2] for match in _STEP.finditer(given.removeprefix("$"))]
-        return _followed(steps, value)
+        return path_named(given, value)
     raise NotAnItemError(f"path {_shown(given)} is neither a text nor a list of keys")
-
-
-def _followed(keys: list[Any], value: Any) -> Path:
-    path: list[str | int] = []
-    for key in keys:
-        if isinstance(value, list):
-            index = _index(key, value)
-            if index is None:
-                break
-            key = index
-        elif isinstance(value, dict):
-            key = str(key)
-        path.append(key)
-        value = step(value, key)
-    return tuple(path)
-
-
-def _index(key: Any, listed: list[Any]) -> int | None:
-    """The place of a list item that is named by its name or number."""
-    for place, item in enumerate(listed):
-        if isinstance(item, dict) and item.get("name") == key:
-            return place
-    if isinstance(key, int):
-        return key if key >= 0 else None
-    return int(key) if key.isascii() and key.isdigit() else None
 
 
 def _shown(value: Any) -> str:

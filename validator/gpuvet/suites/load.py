@@ -8,6 +8,8 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from gpuvet.language.suite import SuiteText, TestText
+from gpuvet.manifests.reader import read
+from gpuvet.manifests.workload_shape import objects
 from gpuvet.scan.files import Unreadable, find_files
 from gpuvet.settings.text import ConfigText
 from gpuvet.values.errors import ConfigError
@@ -79,6 +81,15 @@ def check_names(suite: Suite, known: frozenset[str]) -> None:
             if wanted.rule not in known:
                 place_of = f"{wanted.file}:{wanted.line}"
                 raise ConfigError(f"{place_of}: the comment expects {wanted.rule!r}, and there is no such rule{_near(wanted.rule, known)}")
+
+
+def kinds_of(suite: Suite) -> set[tuple[str, str]]:
+    """(apiVersion, kind) of all objects in the manifests of a suite."""
+    texts = [test.manifest for test in suite.tests if test.manifest is not None]
+    texts += [FilePath(file).read_bytes() for test in suite.tests for file in test.files]
+    values = [value for text in texts for document in read(text).documents for _, value in objects(document.value)]
+    found = [(value.get("apiVersion"), value.get("kind")) for value in values]
+    return {(version, kind) for version, kind in found if isinstance(version, str) and isinstance(kind, str)}
 
 
 def _near(name: str, known: frozenset[str]) -> str:

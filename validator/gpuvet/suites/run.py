@@ -1,8 +1,8 @@
 """Runs a suite: judges its manifests and compares what was found with what was wanted, both ways."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gpuvet.engine.judge import Judge
 from gpuvet.engine.outside import Outside
@@ -11,6 +11,7 @@ from gpuvet.scan.run import Scan, scan
 from gpuvet.settings.config import Settings
 from gpuvet.suites.load import Suite, Test, Wanted
 from gpuvet.values.finding import Finding
+from gpuvet.values.span import Span
 
 _OUR_FAULT = ("IN013", "IN014")
 
@@ -23,6 +24,24 @@ class Ground(NamedTuple):
     outside: tuple[Outside, ...]
     cannot_judge: Mapping[str, str]
     """Rules that the engine does not know -> why."""
+    unjudged: Sequence["Place"] = ()
+    """What the engine did not judge of what it was given; it grows while a suite is run."""
+
+
+class Place(Protocol):
+    """Lines of a file, and the rules that were not judged there; None: none was."""
+
+    @property
+    def file(self) -> str:
+        """As findings call it."""
+
+    @property
+    def span(self) -> Span:
+        """The lines."""
+
+    @property
+    def rules(self) -> frozenset[str] | None:
+        """Their ids."""
 
 
 class Outcome(NamedTuple):
@@ -52,7 +71,7 @@ def _run(suite: Suite, test: Test, settings: Settings, ground: Ground) -> Outcom
         because = f"it is for {', '.join(test.text.engines)}"
         return Outcome(suite.file, test.text.name, "skipped", files, len(test.wanted), (), (), (), test.offset, because)
     found, broken = _judged(test, settings, ground)
-    left_out = tuple(wanted for wanted in test.wanted if wanted.rule in ground.cannot_judge)
+    left_out = tuple(wanted for wanted in test.wanted if wanted.rule in ground.cannot_judge or _is_unjudged(wanted, found, ground))
     wanted = [each for each in test.wanted if each not in left_out]
     rules = {each.rule for each in wanted}
     counting = [finding for finding in found if _counts(finding, test, rules)]
@@ -60,6 +79,16 @@ def _run(suite: Suite, test: Test, settings: Settings, ground: Ground) -> Outcom
     state = "broken" if broken else "failed" if missing or unexpected else "passed"
     because = "; ".join(dict.fromkeys(finding.message for finding in found if finding.rule in _OUR_FAULT))
     return Outcome(suite.file, test.text.name, state, files, len(wanted), missing, unexpected, left_out, test.offset, because)
+
+
+def _is_unjudged(wanted: Wanted, found: list[Finding], ground: Ground) -> bool:
+    """Whether it stands where the engine did not judge its rule, and did not speak of it after all."""
+    return any(
+        place.file == wanted.file
+        and (place.rules is None or wanted.rule in place.rules)
+        and (wanted.line is None or place.span.line <= wanted.line <= place.span.end_line)
+        for place in ground.unjudged
+    ) and not any(_fits(wanted, finding) for finding in found)
 
 
 def _judged(test: Test, settings: Settings, ground: Ground) -> tuple[list[Finding], bool]:

@@ -46,4 +46,4 @@ class RuleInfo(NamedTuple):
     needs: tuple[tuple[str, ...], ...] = ()
     """Keys without which the rule has nothing to say: all keys of one of these sets must be shown. None: it may always speak."""
     reads: str = ""
-    """resources, placement or amounts: a part of the subject that alone can tell that the rule has nothing to say."""
+    """resources, placement, amounts, configuration or named: a part of the subject that alone can tell that the rule has nothing to say."""
