@@ -6,7 +6,7 @@ are printed, but for two things:
 - an optional member of what is null is an error there and nothing in cel-go, so that `x.?y` and `x[?'y']` are asked only of maps;
 - the variables that list the violations of a rule are read one by one, and not the text that joins them: nothing may nest deeper than 32.
 
-What nests deeper is not judged, and counted.
+A rule that nests deeper is not judged, and counted; a match condition that does lets the rules be asked.
 """
 
 import ctypes
@@ -51,7 +51,7 @@ class CelPolicy:
         Raises CelError when an evaluation fails for another reason.
         """
         evaluation = Evaluation(self, value)
-        if not all(evaluation.run(condition) is True for condition in self.conditions):
+        if not all(evaluation.holds(condition) for condition in self.conditions):
             return set(), set()
         found: set[tuple[str, str]] = set()
         deep: set[str] = set()
@@ -86,6 +86,15 @@ class Evaluation:
         self.data = {"object": value, "request": {"kind": kind, "operation": "CREATE", "userInfo": user}}
         self.known: dict[str, Any] = {}
         self.failed: dict[str, CelError] = {}
+
+    def holds(self, condition: str) -> bool:
+        """Whether the rules are asked. A condition that nests too deep lets them be: it only spares what would say nothing."""
+        try:
+            return self.run(condition) is True
+        except CelError as error:
+            if not error.deep:
+                raise
+            return True
 
     def run(self, text: str) -> Any:
         """The value of an expression. Raises CelError."""

@@ -7,6 +7,7 @@ creation is the object as the policies saw it, decoded and defaulted; and that a
 
 import http.client
 import json
+import re
 import ssl
 import threading
 import time
@@ -144,7 +145,7 @@ class Policed:
         """One dry-run creation: status, audit id, body."""
         audit = str(uuid.uuid4())
         headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json", "Audit-ID": audit}
-        if not f"{value['apiVersion']}{value['kind']}".isascii():
+        if not re.fullmatch(r"[!-~]+", f"{value['apiVersion']}{value['kind']}"):
             return 404, audit, "not a kind that is served"
         try:
             with self._lock:

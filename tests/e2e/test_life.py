@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from cluster.server import ApiServer
 from e2e.cluster import Restartable, configure, create, delete, remove_configuration, resource_path, to_text, until
@@ -202,6 +203,87 @@ def test_webhook_that_is_down(cluster: ApiServer, folder: Path) -> None:
         configure(cluster, webhook, policy="Ignore")
     let_in = create(cluster, deployment("20", "10"), dry_run=True)
     assert let_in.ok, let_in.message
+
+
+@pytest.mark.parametrize("sort", ["Pod", "Deployment", "JobSet", "RayCluster"])
+def test_large_objects_without_our_keys_are_let_in(cluster: ApiServer, folder: Path, sort: str) -> None:
+    """Match conditions have a budget; whoever exceeds it would be refused by failurePolicy Fail."""
+    with WebhookServer(folder) as webhook:
+        configure(cluster, webhook, policy="Fail")
+    template = plain(1, "Deployment")["spec"]["template"]
+    main = template["spec"]["containers"][0]
+    template["metadata"]["annotations"] = {f"example.com/key-{number}": "x" * 100 for number in range(200)}
+    template["spec"]["tolerations"] = [{"key": f"example.com/{number}", "operator": "Exists"} for number in range(100)]
+    template["spec"]["containers"] = [
+        main | {"name": f"c{number}", "env": [{"name": f"E{each}", "value": "x"} for each in range(50)]} for number in range(100)
+    ]
+    value: dict[str, Any]
+    if sort == "Pod":
+        value = {"apiVersion": "v1", "kind": "Pod", "metadata": template["metadata"] | {"name": "large"}, "spec": template["spec"]}
+    elif sort == "Deployment":
+        value = plain(1, "Deployment") | {"metadata": {"name": "large"}}
+        value["spec"]["template"] = template
+    else:
+        small = {"spec": {"containers": [main], "tolerations": template["spec"]["tolerations"][:5]}}
+        api, groups = ("jobset.x-k8s.io/v1alpha2", "replicatedJobs") if sort == "JobSet" else ("ray.io/v1", "workerGroupSpecs")
+        inner = {"spec": {"template": small}} if sort == "JobSet" else small
+        spec = {groups: [{"name": f"g{number}", "groupName": f"g{number}", "template": inner} for number in range(100)]}
+        value = {"apiVersion": api, "kind": sort, "metadata": {"name": "large"}, "spec": spec}
+    answer = create(cluster, value, dry_run=True)
+    assert answer.ok, answer.message[:500]
+
+
+VERSIONED = """
+apiVersion: jobset.x-k8s.io/v1beta9
+kind: JobSet
+metadata: {name: later, namespace: team-a}
+spec:
+  replicatedJobs:
+    - name: workers
+      template:
+        spec:
+          template:
+            spec:
+              containers:
+                - name: main
+                  image: i
+                  resources: {limits: {tke.cloud.tencent.com/qgpu-core: "7", tke.cloud.tencent.com/qgpu-memory: "1"}}
+"""
+
+
+def test_object_sent_in_another_version_is_judged(installed: ApiServer) -> None:
+    """Of a kind that is served in several."""
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/jobsets.jobset.x-k8s.io"
+    known = installed.request("GET", path).body
+    (version,) = known["spec"]["versions"]
+    known["spec"]["versions"] = [version, version | {"name": "v1beta9", "storage": False}]
+    assert installed.request("PUT", path, known).ok
+    where = "/apis/jobset.x-k8s.io/v1beta9/namespaces/team-a/jobsets"
+    until(lambda: installed.request("GET", where).ok, 30)
+    answer = installed.request("POST", f"{where}?dryRun=All", yaml.safe_load(VERSIONED))
+    assert not answer.ok
+    assert "[QG004]" in answer.message
+    known = installed.request("GET", path).body
+    known["spec"]["versions"] = [version]
+    assert installed.request("PUT", path, known).ok
+
+
+def test_subresources_of_pods_are_free(cluster: ApiServer, running: WebhookServer) -> None:
+    value = pod("20", "10")
+    existing(cluster, value)
+    configure(cluster, running)
+    before = running.metric("gpuvet_reviews_total")
+    where = "/api/v1/namespaces/team-a/pods/inference-1"
+    debug = {"spec": {"ephemeralContainers": [{"name": "debug", "image": "i", "targetContainerName": "main"}]}}
+    strategic = "application/strategic-merge-patch+json"
+    assert cluster.request("PATCH", f"{where}/ephemeralcontainers", debug, strategic).ok
+    larger = {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]}}
+    resized = cluster.request("PATCH", f"{where}/resize?dryRun=All", larger, strategic)
+    assert "admission.gpuvet" not in resized.message
+    assert cluster.request("PATCH", f"{where}/status", {"status": {"phase": "Running"}}, strategic).ok
+    target = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "inference-1"}, "target": {"kind": "Node", "name": "n"}}
+    assert cluster.request("POST", f"{where}/binding", target).ok
+    assert running.metric("gpuvet_reviews_total") == before
 
 
 def test_slow_webhook_costs_two_seconds_at_most(cluster: ApiServer, folder: Path) -> None:

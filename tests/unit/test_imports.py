@@ -49,3 +49,9 @@ def test_own_rules_load_pydantic(tmp_path: Path) -> None:
     _, modules = loaded("check", "--config", str(tmp_path / ".gpuvet.yaml"), str(ROOT / "examples" / "good"))
     assert "pydantic" in modules
     assert "jsonschema" not in modules
+
+
+def test_a_suite_on_python_loads_no_client_of_another_engine() -> None:
+    code, modules = loaded("policy", "test", str(ROOT / "examples" / "policy-test" / "gpuvet-suite.yaml"))
+    assert code == 0
+    assert modules & {"kubernetes", "opa_client", "urllib3"} == set()

@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path as FilePath
 from typing import Any
 
-from gpuvet.cli.outside import need_client, need_cluster
 from gpuvet.cli.parser import RawLayout
 from gpuvet.values.errors import ConfigError, UsageError
 
@@ -85,6 +84,7 @@ def run_test(options: argparse.Namespace) -> int:
 @contextmanager
 def _ground(options: argparse.Namespace, suite: Any, settings: Any) -> Iterator[Any]:
     """The engine that a suite is run on, for as long as it runs."""
+    from gpuvet.cli.outside import need_client, need_cluster, outside
     from gpuvet.suites.run import Ground
 
     if options.engine == "api-server":
@@ -95,8 +95,6 @@ def _ground(options: argparse.Namespace, suite: Any, settings: Any) -> Iterator[
     if packages and not suite.text.rego and not options.url:
         raise UsageError(f"{suite.file}: packages are asked of an OPA: name Rego files under `rego`, or a server with --url")
     if options.engine == "python" and not packages:
-        from gpuvet.cli.outside import outside
-
         yield Ground("python", None, outside(settings), {})
         return
     with ExitStack() as stack:
