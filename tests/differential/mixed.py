@@ -123,7 +123,8 @@ def _spark(metadata: Value, spec: Value, chance: random.Random) -> Value:
     if chance.random() < 0.8:
         part["template"] = template
     part["image"] = "i"
-    asked = [key for one in containers for key in ((one.get("resources") or {}).get("limits") or {})] or ["nvidia.com/gpu"]
+    resources = [one["resources"] for one in containers if isinstance(one.get("resources"), dict)]
+    asked = [key for one in resources if isinstance(one.get("limits"), dict) for key in one["limits"]] or ["nvidia.com/gpu"]
     part["gpu"] = {"name": chance.choice(asked), "quantity": chance.choice((0, 1, 3, 101))}
     application = {chance.choice(("driver", "executor")): part}
     if "nodeSelector" in spec and chance.random() < 0.5:
@@ -158,6 +159,9 @@ def _llm(metadata: Value, spec: Value, chance: random.Random) -> Value:
 
 def _train(metadata: Value, spec: Value, chance: random.Random) -> Value:
     resources = spec["containers"][0].get("resources")
+    if isinstance(resources, dict):
+        # The same under limits and requests is one finding to Python, which shows both at the line of the trainer.
+        resources = {key: resources[key] for key in ("limits",) if key in resources}
     pod = {"metadata": metadata, "spec": spec}
     jobs = {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": pod}}}]}}}
     return {

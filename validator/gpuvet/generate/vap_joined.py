@@ -50,7 +50,7 @@ def items_of(depths: Sequence[int]) -> str:
 
     `depths`: keys of the longest way of each level.
     """
-    text = "[[dyn(''), r.object, dyn('')]]"
+    text = "[[dyn(''), r.root, dyn('')]]"
     for level, depth in enumerate(depths):
         way = f"r.levels[{level}]"
         word = f"(type(k) == string ? {total.key_word('string(k)')} : {total.item_word('l[k]', 'k')})"
@@ -195,7 +195,7 @@ def _read_common() -> dict[str, str]:
         "label": "r.label",
         "validated": "r.validated",
         "partial": "r.partial != ''",
-        "object": "o[0]",
+        "root": "o[0]",
         "old": "o[1]",
     }
 
@@ -228,7 +228,7 @@ def variables(rows: Sequence[Row]) -> dict[str, str]:
     }
     listed = each_slot("mixed_items", slots)
     depth = max(len(base.split(".")) for slot in slots for base in slot["bases"].split("|"))
-    base = f"[{walk('(b[0] ? e.i : e.r.object)', 'b[1]', depth)}, dyn((b[0] ? e.w : '') + {_place('b[1]')})]"
+    base = f"[{walk('(b[0] ? e.i : e.r.root)', 'b[1]', depth)}, dyn((b[0] ? e.w : '') + {_place('b[1]')})]"
     value = "x[1] == '' ? b[x[0]][0] : type(b[x[0]][0]) == map ? b[x[0]][0][?x[1]].orValue(dyn(null)) : null"
     places = f"[e.r.bases.map(b, {base})].map(b, e.r.refs.map(x, [{value}, dyn(b[x[0]][1] + (x[1] == '' ? '' : '.' + x[1]))]))[0]"
     # Each step reads those before it: v the values and places of all references, g the PodSpec that the others are laid over.

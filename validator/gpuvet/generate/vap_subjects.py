@@ -179,7 +179,7 @@ def _expanded(slots: Sequence[dict[str, str]]) -> str:
         "metadata_at": "w + r.metadata_text",
         "template_name": name,
         "template_validated": "r.validated",
-        "template_scheduler": f"[{way('r.object', 'scheduler')}].map(t, type(t) == string && t != '' ? t : null)[0]",
+        "template_scheduler": f"[{way('r.root', 'scheduler')}].map(t, type(t) == string && t != '' ? t : null)[0]",
         "scheduler_at": "r.scheduler_text",
         "partial": "r.partial",
     }

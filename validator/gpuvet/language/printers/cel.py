@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from gpuvet.compiled.facts import FACTS
 from gpuvet.language import ir
 from gpuvet.language.printers import cel_totals as total
+from gpuvet.language.printers.cel_absence import missing
 from gpuvet.language.printers.cel_totals import quoted
 from gpuvet.language.printers.python import _parts, hoist
 from gpuvet.values.quantity import format_quantity
@@ -998,8 +999,23 @@ class Printer:
             if len(named_) < len(summed):
                 tests.append(f"true in {odd}")
         if self.scope.fragment != "false" and _rests_on_absence(check.when, True):
-            tests.append(self.scope.fragment)
+            tests += self.absent(check.when)
         return Open(found.values, (*tests, *found.tests)).text(self)
+
+    def absent(self, when: ir.Expr) -> list[str]:
+        """Tests that, in a fragment, something is missing on which the violation rests."""
+        values = missing(when)
+        if values is None:
+            return [self.scope.fragment]
+        try:
+            codes = [self.value(each) for each in sorted(values, key=_digest)]
+        except Unprintable:
+            return [self.scope.fragment]
+        if any(code.type == "null" for code in codes):
+            return [self.scope.fragment]
+        texts = dict.fromkeys(code.text for code in codes if code.type == "dyn")
+        tests = " || ".join(f"{text} == null" for text in texts)
+        return [f"{self.scope.fragment} && ({tests})"] if tests else []
 
     def undecided(self, expr: ir.Expr, truth: bool) -> "Open":
         """Whether `expr` is `truth` because of effective fields that are not known."""
