@@ -1,6 +1,7 @@
 """What policies say of an update: nothing of what was there before, on the real API server with policies that deny."""
 
 import copy
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -145,6 +146,37 @@ def test_a_new_violation_is_denied(server: ApiServer, value: Value) -> None:
     assert denied(put(server, value, lambda now: limit(now, "8")))
     assert put(server, value, lambda now: limit(now, "10")).ok, "what mends it passes"
     assert denied(put(server, value, lambda now: limit(now, "7"))), "and cannot be undone"
+
+
+def created_by(server: ApiServer, user: str, owner: Value | None) -> str:
+    """What kubectl says of a Pod that breaks a rule; empty when it may be."""
+    metadata = {
+        "name": "made",
+        "namespace": "default",
+        "ownerReferences": [{"name": "x", "uid": "1", "controller": True, **owner}] if owner else [],
+    }
+    made = objects("7")[0] | {"metadata": metadata}
+    groups = ["--as-group=system:masters", f"--as={user}"]
+    done = server.kubectl("create", "--dry-run=server", *groups, "-f", "-", stdin=json.dumps(made))
+    return done.stderr if done.returncode else ""
+
+
+def test_pods_of_what_runs_are_let_in(server: ApiServer) -> None:
+    replica_set = {"apiVersion": "apps/v1", "kind": "ReplicaSet"}
+    volcano = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
+    kubernetes, operator = (
+        "system:serviceaccount:kube-system:replicaset-controller",
+        "system:serviceaccount:volcano-system:volcano-controllers",
+    )
+    assert not created_by(server, kubernetes, replica_set)
+    assert not created_by(server, operator, volcano)
+    for user, owner in (
+        (kubernetes, None),
+        (operator, {"apiVersion": "example.com/v1", "kind": "Thing"}),
+        ("system:serviceaccount:default:deployer", replica_set),
+        ("somebody", replica_set),
+    ):
+        assert "ValidatingAdmissionPolicy" in created_by(server, user, owner), (user, owner)
 
 
 def test_many_templates_before_and_after_stay_within_the_budget(server: ApiServer) -> None:

@@ -143,11 +143,11 @@ def test_excluded_namespaces(installed: ApiServer, namespace: str) -> None:
     delete(installed, answer.body)
 
 
-def as_controller(cluster: ApiServer, value: dict[str, Any], name: str = "replicaset-controller", dry_run: bool = True) -> Any:
-    """Created by a controller of Kubernetes."""
-    user = f"system:serviceaccount:kube-system:{name}"
+def as_controller(cluster: ApiServer, value: dict[str, Any], name: str = "kube-system:replicaset-controller", dry_run: bool = True) -> Any:
+    """Created by a controller, whose service account is named with its namespace."""
+    user = f"system:serviceaccount:{name}"
     more = ["--dry-run=server"] if dry_run else []
-    groups = ["--as-group=system:masters", "--as-group=system:serviceaccounts:kube-system"]
+    groups = ["--as-group=system:masters", f"--as-group=system:serviceaccounts:{name.partition(':')[0]}"]
     return cluster.kubectl("create", *more, f"--as={user}", *groups, "-f", "-", stdin=to_text([value]))
 
 
@@ -170,8 +170,12 @@ def test_pods_of_running_owners_are_let_in(cluster: ApiServer, running: WebhookS
     assert by_hand.returncode == 1
     assert "[TF013]" in by_hand.stderr
     replica_set = deployment("20", "10", ownerReferences=[OWNER | {"kind": "Deployment"}]) | {"kind": "ReplicaSet"}
-    made = as_controller(cluster, replica_set, "deployment-controller")
+    made = as_controller(cluster, replica_set, "kube-system:deployment-controller")
     assert made.returncode == 0, made.stderr
+    job = OWNER | {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
+    made = as_controller(cluster, pod("20", "10", ownerReferences=[job]), "volcano-system:volcano-controllers")
+    assert made.returncode == 0, made.stderr
+    assert "Warning: [TF013]" in made.stderr
 
 
 def test_nodes_speak_freely_of_themselves(installed: ApiServer) -> None:

@@ -153,6 +153,10 @@ def test_what_controllers_make_of_covered_owners_is_warned() -> None:
     assert response["auditAnnotations"]["not-denied-because"].startswith("a controller")
     assert ask(value)[0].verdict == "denied"
     assert ask(value, user="system:serviceaccount:team-a:replicaset-controller")[0].verdict == "denied"
+    job = REPLICA_SET | {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
+    assert (
+        ask(pod("20", "10", ownerReferences=[job]), user="system:serviceaccount:volcano-system:volcano-controllers")[0].verdict == "warned"
+    )
     assert ask(pod("20", "10"), user=CONTROLLER)[0].verdict == "denied"
     unknown = REPLICA_SET | {"apiVersion": "example.com/v1", "kind": "Thing"}
     assert ask(pod("20", "10", ownerReferences=[unknown]), user=CONTROLLER)[0].verdict == "denied"

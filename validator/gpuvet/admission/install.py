@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from gpuvet.admission.review import SHARE, RuleState
 from gpuvet.admission.state import load_state
-from gpuvet.engine.conditions import OTHERS, WHOLE, other_condition, triggers, workload_condition
+from gpuvet.engine.conditions import OTHERS, WHOLE, made_by_controller, other_condition, triggers, workload_condition
 from gpuvet.engine.context import EmptyContext
 from gpuvet.engine.domains import Domains
 from gpuvet.engine.judge import kind_name
@@ -44,10 +44,7 @@ class Plan(NamedTuple):
 
 
 _LABEL = re.compile("[a-z](?:[a-z0-9-]*[a-z0-9])?", re.ASCII)
-_MADE = (
-    "request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && "
-    "object.metadata.?ownerReferences.orValue([]).exists(r, r.?controller.orValue(false))"
-)
+_MADE = made_by_controller("object")
 _STAYS = {"name": "is-not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}
 _NO_NODE = {"name": "is-not-from-a-node", "expression": "!('system:nodes' in request.userInfo.groups)"}
 

@@ -9,6 +9,7 @@ import orjson
 
 from gpuvet.admission.bare import BareDocument
 from gpuvet.admission.words import denial_message, warning_texts
+from gpuvet.engine.conditions import is_controller
 from gpuvet.engine.context import Context
 from gpuvet.engine.judge import Judge
 from gpuvet.engine.outside import Outside
@@ -24,7 +25,6 @@ _GENERAL_KINDS = frozenset(("Node", "ConfigMap", "ClusterRole", "Role"))
 """Kinds that a cluster cannot do without: system:nodes are never denied on them."""
 SILENT = "IN014"
 """The rule of engines that do not answer."""
-_CONTROLLERS = "system:serviceaccount:kube-system:"
 
 
 SHARE = 0.75
@@ -215,7 +215,8 @@ def _excuse(asked: Mapping[str, Any], value: dict[str, Any], state: RuleState) -
     name, groups = user.get("username"), user.get("groups")
     if value.get("kind") in _GENERAL_KINDS and type(groups) is list and "system:nodes" in groups:
         return "a node speaks of itself"
-    if type(name) is str and name.startswith(_CONTROLLERS) and _owned(value, state):
+    namespace = asked.get("namespace")
+    if type(name) is str and is_controller(name, namespace if type(namespace) is str else "") and _owned(value, state):
         return "a controller makes this for an owner that was judged"
     return ""
 

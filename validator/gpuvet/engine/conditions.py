@@ -64,6 +64,25 @@ class Triggers(NamedTuple):
     images: tuple[str, ...]
 
 
+SERVICE_ACCOUNT = "system:serviceaccount:"
+
+
+def is_controller(user: str, namespace: str) -> bool:
+    """Whether a user makes what controllers make: a service account of another namespace, which takes rights in the whole cluster."""
+    return user.startswith(SERVICE_ACCOUNT) and not user.startswith(f"{SERVICE_ACCOUNT}{namespace}:")
+
+
+def made_by_controller(root: str, owners: Iterable[tuple[str, str]] = ()) -> str:
+    """The same as CEL, of objects that something controls. `owners`: API group and kind of what counts; without, anything does."""
+    user = "request.userInfo.username"
+    counted = sorted(f"{group or 'v1'}/{kind}" for group, kind in owners)
+    kind = f" && (r.?apiVersion.orValue('').split('/')[0] + '/' + r.?kind.orValue('')) in {_list(counted)}" if counted else ""
+    return (
+        f"{user}.startsWith('{SERVICE_ACCOUNT}') && !{user}.startsWith('{SERVICE_ACCOUNT}' + request.namespace + ':') && "
+        f"{root}.metadata.?ownerReferences.orValue([]).exists(r, r.?controller.orValue(false){kind})"
+    )
+
+
 def triggers(
     rules: Iterable[BoundRule], kinds: Iterable[str], subjects: Iterable[str], usage_key: str | None, domains: Domains
 ) -> Triggers:

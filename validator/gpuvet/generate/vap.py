@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from gpuvet.engine.conditions import OTHERS, WHOLE, other_condition, triggers, workload_condition
+from gpuvet.engine.conditions import OTHERS, WHOLE, made_by_controller, other_condition, triggers, workload_condition
 from gpuvet.engine.domains import NO_DOMAINS
 from gpuvet.engine.judge import kind_name
 from gpuvet.engine.ruleset import triggers_of
@@ -34,10 +34,6 @@ _ONE_LINE = 1_000_000
 
 _STAYS = {"name": "is-not-being-deleted", "expression": "!has(dyn(object).metadata.deletionTimestamp)"}
 _NO_NODE = {"name": "is-not-from-a-node", "expression": "!('system:nodes' in request.userInfo.groups)"}
-_MADE = (
-    "request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && "
-    "dyn(object).metadata.?ownerReferences.orValue([]).exists(r, r.?controller.orValue(false))"
-)
 
 
 class Group(NamedTuple):
@@ -94,6 +90,15 @@ def _policies(settings: Settings, rules: list[Exported] | None = None) -> Iterat
                     yield f"{vocabulary}-{group.name}-{word}", policy
 
 
+def _excused(settings: Settings, group: Group, action: str) -> list[dict[str, str]]:
+    """Who is not denied anything: nodes that speak of themselves, and controllers, whose owners were judged."""
+    if not group.rows:
+        return [_NO_NODE]
+    owners = frozenset(settings.workloads or INDEX)
+    made = f"!({made_by_controller('dyn(object)', owners)})"
+    return [{"name": "is-not-made-by-a-controller", "expression": made}] if action == "Deny" else []
+
+
 def _policy(settings: Settings, group: Group, vocabulary: str, severity: str, rules: Sequence[Exported]) -> list[dict[str, Any]] | None:
     own = [one for one in rules if one.bound.info.vocabulary == vocabulary and one.bound.severity == severity and _applies(one, group)]
     if not own:
@@ -115,7 +120,7 @@ def _policy(settings: Settings, group: Group, vocabulary: str, severity: str, ru
         "spec": {
             "failurePolicy": "Fail" if strict else "Ignore",
             "matchConstraints": {"resourceRules": rule},
-            "matchConditions": [_STAYS, *([_NO_NODE] if not group.rows else []), *conditions],
+            "matchConditions": [_STAYS, *_excused(settings, group, action), *conditions],
             "variables": [{"name": key, "expression": text} for key, text in variables.items()],
             "validations": [
                 {"expression": "size(variables.lines) == 0", "message": f"gpuvet: {vocabulary} {word}", "messageExpression": _MESSAGE}
