@@ -99,7 +99,9 @@ def test_policies_about_custom_resources_look_for_our_keys_first(written: list[t
     kept = [policy for policy, _ in written if re.search("(?<!volcano)-custom-workloads-", policy["metadata"]["name"])]
     assert len(kept) >= 10
     for policy in kept:
-        assert [one["name"] for one in policy["spec"]["matchConditions"]] == ["is-not-being-deleted", "concerns-a-rule"]
+        denies = policy["metadata"]["name"].endswith("-errors")
+        wanted = ["is-not-being-deleted", *(["is-not-made-by-a-controller"] if denies else []), "concerns-a-rule"]
+        assert [one["name"] for one in policy["spec"]["matchConditions"]] == wanted
 
 
 def test_nothing_that_conditions_pass_over_leads_to_a_pod_template() -> None:
