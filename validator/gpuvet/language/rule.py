@@ -2,6 +2,7 @@
 
 import keyword
 import re
+from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any, Literal
 
@@ -154,15 +155,14 @@ class RuleText(_Model):
 
     def lower(self, definitions: dict[str, str], folder: FilePath = _HERE) -> tuple[ir.Check, ...]:
         """The checks. `folder` is where paths in the rule start. Raises ExpressionError when an expression is malformed."""
-        scope = Scope(self.on, {}, frozenset(), folder=folder)
-        for name, text in {**definitions, **self.let}.items():
-            try:
-                scope = scope._replace(variables=frozenset(self.each)).define(name, text)._replace(variables=frozenset())
-            except ExpressionError as error:
-                # A definition of the file may speak of Pods, and this rule of something else.
-                if name in self.let:
-                    raise
-                scope = scope._replace(definitions={**scope.definitions, name: error})
+        replaced = {name: self.let.get(name, text) for name, text in definitions.items()}
+        scope = _defined(self.on, frozenset(self.each), tuple(replaced.items()), folder)
+        for name, text in self.let.items():
+            if name not in definitions:
+                scope = scope.define(name, text)
+            elif isinstance(wrong := scope.definitions.get(name), ExpressionError):
+                raise wrong
+        scope = scope._replace(variables=frozenset())
         each: list[tuple[str, ir.Expr]] = []
         for var, text in self.each.items():
             if taken_by_printers(var):
@@ -194,6 +194,19 @@ class RuleText(_Model):
             fix=fix,
             on_key=check.on_key,
         )
+
+
+@lru_cache(maxsize=64)
+def _defined(subject: str, variables: frozenset[str], definitions: tuple[tuple[str, str], ...], folder: FilePath) -> Scope:
+    """The scope of what a file defines, which the rules of a file have in common."""
+    scope = Scope(subject, {}, variables, folder=folder)
+    for name, text in definitions:
+        try:
+            scope = scope.define(name, text)
+        except ExpressionError as error:
+            # It may speak of Pods, and the rule of something else.
+            scope = scope._replace(definitions={**scope.definitions, name: error})
+    return scope
 
 
 def _edit(edit: EditText, scope: Scope) -> ir.EditPlan:

@@ -483,7 +483,7 @@ def _spoken(check: ir.Check) -> list[ir.Expr]:
 
 def _named(check: ir.Check, roots: list[ir.Expr], everything: list[ir.Expr], plan: list[tuple[ir.Expr, str]]) -> list[tuple[ir.Expr, str]]:
     bound = {var for var, _ in check.each}
-    chosen = [expr for expr, _ in plan]
+    chosen = {expr for expr, _ in plan}
     candidates = {part for root in roots for part in ir.parts(root) if not isinstance(part, _PLAIN) and ir.free(part) <= bound}
     candidates.difference_update(chosen)
     # Cheaper to count than `_occurrences`, and never less.
@@ -493,7 +493,7 @@ def _named(check: ir.Check, roots: list[ir.Expr], everything: list[ir.Expr], pla
     fresh: list[ir.Expr] = []
     for expr in sorted(candidates, key=lambda expr: (-len(ir.parts(expr)), repr(expr))):
         if sum(_occurrences(root, expr, chosen) for root, parts in inside if expr in parts) > 1:
-            chosen.append(expr)
+            chosen.add(expr)
             fresh.append(expr)
             inside.append((expr, set(ir.parts(expr))))
     taken = {*_RESERVED, *bound, *(f"{var}_at" for var in bound), *(name for _, name in plan)}
@@ -517,7 +517,7 @@ _RESERVED = {
 }
 
 
-def _occurrences(root: ir.Expr, sought: ir.Expr, named: list[ir.Expr]) -> int:
+def _occurrences(root: ir.Expr, sought: ir.Expr, named: set[ir.Expr]) -> int:
     """How often an expression is written inside another (not counting itself as its own definition)."""
     count = 0
     for child in () if isinstance(root, ir.Defined) else ir.children(root):
