@@ -83,7 +83,8 @@ class Evaluation:
         kind = {"group": group, "version": version, "kind": value["kind"]}
         user = {"username": "tester", "groups": ["system:authenticated"]}
         self.policy = policy
-        self.data = {"object": value, "request": {"kind": kind, "operation": "CREATE", "userInfo": user}}
+        request = {"kind": kind, "operation": "CREATE", "namespace": "default", "userInfo": user}
+        self.data = {"object": value, "oldObject": None, "request": request}
         self.known: dict[str, Any] = {}
         self.failed: dict[str, CelError] = {}
 
@@ -184,7 +185,7 @@ def _found(text: str, pattern: str) -> str:
 
 
 _ENVIRONMENT = cel.NewEnv(
-    variables=dict.fromkeys(("variables", "object", "request"), _T.DYN),
+    variables=dict.fromkeys(("variables", "object", "oldObject", "request"), _T.DYN),
     extensions=[ext_optional.ExtOptional(), ext_strings.ExtStrings(), ext_bindings.ExtBindings(), ext_math.ExtMath()],
     functions=[
         _function("isQuantity", (_T.BOOL, [_T.STRING], False, lambda text: quantity(text) is not None)),
