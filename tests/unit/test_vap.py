@@ -152,3 +152,24 @@ def test_texts_as_cel_writes_them(value: str, text: str) -> None:
 def test_versions_as_texts_that_sort(text: str, key: str | None) -> None:
     assert cel_totals.version_key(text) == key
     assert cel_totals.version_key("9.1") < cel_totals.version_key("10")  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--target", "vap", "--kubernetes", "1.29.4"], "policies need 1.30"),
+        (["--target", "vap", "--kubernetes", "new"], "is not a version"),
+        (["--target", "rego", "--kubernetes", "1.31"], "goes with --target vap"),
+    ],
+)
+def test_versions_of_kubernetes_that_policies_are_not_written_for(
+    arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["generate", "policies", "--out", str(tmp_path / "out"), *arguments]) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_newer_kubernetes_gets_the_same_policies(tmp_path: Path, written: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    assert main(["generate", "policies", "--target", "vap", "--kubernetes", "v1.34.1", "--out", str(tmp_path / "out")]) == 0
+    assert len(list((tmp_path / "out").glob("*.yaml"))) == len(written)

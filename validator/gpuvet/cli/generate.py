@@ -24,6 +24,8 @@ def register(commands: Any) -> None:
     parser.add_argument("--target", choices=targets, help="policies: for which engine (default: all; with --out rego)")
     parser.add_argument("--bundle", metavar="NAME", help="policies: the bundle to enforce (default: default)")
     parser.add_argument("--config", metavar="FILE", help="policies: the configuration to enforce (default: none)")
+    kubernetes = "policies for vap: the oldest Kubernetes that they must work on (default: 1.30; nothing newer is used so far)"
+    parser.add_argument("--kubernetes", metavar="VERSION", help=kubernetes)
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when something is stale")
     parser.set_defaults(run=run)
 
@@ -40,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--bundle and --config go with `gpuvet generate policies --out DIR`: the checkout's own are of the default bundle")
     if root is None and (what != ["policies"] or options.out is None):
         raise UsageError("generate works in a checkout of gpuvet only, but for `gpuvet generate policies --out DIR`")
+    if options.kubernetes is not None:
+        _check_version(options.kubernetes, options.target)
     stale: list[str] = []
     if root is None:
         return _told(_policies(options, root), options.check)
@@ -87,6 +91,23 @@ def _told(stale: list[str], check: bool) -> int:
     if stale and check:
         print("run `gpuvet generate`", file=sys.stderr)
     return 1 if stale and check else 0
+
+
+def _check_version(text: str, target: str | None) -> None:
+    """Raises UsageError when no policies can be written for that version of Kubernetes."""
+    from gpuvet.generate.vap import OLDEST
+    from gpuvet.values.version import parse_version
+
+    version = parse_version(text)
+    if target != "vap":
+        raise UsageError("--kubernetes goes with --target vap: OPA and Gatekeeper have versions of their own")
+    if version is None:
+        raise UsageError(f"--kubernetes {text}: is not a version such as 1.30")
+    if version < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        raise UsageError(
+            f"--kubernetes {text}: policies need {oldest}, the first with ValidatingAdmissionPolicy v1; for older ones use the webhook"
+        )
 
 
 def _policies(options: argparse.Namespace, root: Path | None) -> list[str]:
