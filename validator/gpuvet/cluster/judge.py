@@ -9,12 +9,12 @@ from gpuvet.cluster.answers import UnreadableError, Violation, violations
 from gpuvet.cluster.policies import Asked
 from gpuvet.engine.context import EmptyContext
 from gpuvet.engine.judge import Judge, kind_name
-from gpuvet.engine.placing import object_reference
+from gpuvet.engine.placing import told_by_rule, told_finding
 from gpuvet.engine.spans import span_of
 from gpuvet.manifests.document import Document
 from gpuvet.values.errors import EngineError
-from gpuvet.values.finding import Consequence, Finding, Location, Severity
-from gpuvet.values.path import Path, path_named, path_text
+from gpuvet.values.finding import Finding, Severity
+from gpuvet.values.path import Path, path_named
 from gpuvet.values.rule import RuleInfo
 from gpuvet.values.span import Span
 
@@ -147,21 +147,5 @@ class PolicyEngine:
         if same is not None:
             ours.remove(same)
             return same._replace(severity=severity)
-        path = path_named(said.where, value)
-        info = self._infos.get(said.rule)
-        consequence: Consequence = "forbidden-by-policy" if info is None else info.consequence
-        return Finding(
-            rule=said.rule,
-            name=said.rule if info is None else info.name,
-            severity=severity,
-            consequence=consequence,
-            message=said.message,
-            expected=None,
-            actual=None,
-            location=Location(file, span_of(document, (*at, *path))),
-            path=path,
-            path_text=path_text(path, value),
-            object=object_reference(value),
-            related=(),
-            fix=None,
-        )
+        told = told_by_rule(said.rule, self._infos.get(said.rule), severity, said.message, path_named(said.where, value))
+        return told_finding(told, document, at, value, file)

@@ -1,14 +1,16 @@
 """Makes a finding of a violation: texts, the author's line, the fix, what really happens for this kind of owner."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpuvet.engine.context import Fact
 from gpuvet.engine.edits import plan_edit
 from gpuvet.engine.ruleset import BoundRule
 from gpuvet.engine.spans import span_of
 from gpuvet.engine.subject import ObjectScope, Subject
-from gpuvet.values.finding import Consequence, Finding, Fix, Location, ObjectReference, Related
+from gpuvet.manifests.document import Document
+from gpuvet.values.finding import Consequence, Finding, Fix, Location, ObjectReference, Related, Severity
 from gpuvet.values.path import Path, path_text
+from gpuvet.values.rule import RuleInfo
 from gpuvet.values.total import text
 
 _SHOWN = 300
@@ -46,6 +48,43 @@ def build_finding(
         related=tuple(_related(subject, place, words) for place, words in related),
         fix=None if fix is None else _fix(subject, fix),
     )
+
+
+class Told(NamedTuple):
+    """What an engine outside of gpuvet says: a rule, words, and a place in the object that it was asked about."""
+
+    rule: str
+    name: str
+    severity: Severity
+    consequence: Consequence
+    message: str
+    path: Path
+
+
+def told_finding(told: Told, document: Document, at: Path, value: dict[str, Any], file: str) -> Finding:
+    """About the object `value` that stands at `at` of the document."""
+    return Finding(
+        rule=told.rule,
+        name=told.name,
+        severity=told.severity,
+        consequence=told.consequence,
+        message=told.message,
+        expected=None,
+        actual=None,
+        location=Location(file, span_of(document, (*at, *told.path))),
+        path=told.path,
+        path_text=path_text(told.path, value),
+        object=object_reference(value),
+        related=(),
+        fix=None,
+    )
+
+
+def told_by_rule(rule: str, info: RuleInfo | None, severity: Severity, message: str, path: Path) -> Told:
+    """What it says by one of our rules, or the user's; without `info`, by a rule that gpuvet does not know."""
+    if info is None:
+        return Told(rule, rule, severity, "forbidden-by-policy", message, path)
+    return Told(rule, info.name, severity, info.consequence, message, path)
 
 
 def _consequence(consequence: Consequence, subject: Subject, root: str) -> Consequence:

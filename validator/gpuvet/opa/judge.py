@@ -5,14 +5,13 @@ from typing import Any
 
 from gpuvet.engine.context import Context, EmptyContext
 from gpuvet.engine.judge import Judge, Verdict
-from gpuvet.engine.placing import object_reference
+from gpuvet.engine.placing import told_by_rule, told_finding
 from gpuvet.engine.ruleset import RuleSet
-from gpuvet.engine.spans import span_of
 from gpuvet.manifests.document import Document
 from gpuvet.manifests.workloads import objects
 from gpuvet.opa.connection import Connection
 from gpuvet.values.errors import EngineError
-from gpuvet.values.finding import SEVERITIES, Consequence, Finding, Location
+from gpuvet.values.finding import SEVERITIES, Finding
 from gpuvet.values.path import Path, path_text
 from gpuvet.values.rule import RuleInfo
 
@@ -72,21 +71,5 @@ class OpaJudge(Judge):
             ours.remove(same)
             return same._replace(severity=item["severity"])
         rule: str = item["rule"]
-        info = self._infos.get(rule)
-        where = path_text(path, value)
-        consequence: Consequence = "forbidden-by-policy" if info is None else info.consequence
-        return Finding(
-            rule=rule,
-            name=rule if info is None else info.name,
-            severity=item["severity"],
-            consequence=consequence,
-            message=item["msg"].removeprefix(f"{rule} {where}: "),
-            expected=None,
-            actual=None,
-            location=Location(file, span_of(document, (*at, *path))),
-            path=path,
-            path_text=where,
-            object=object_reference(value),
-            related=(),
-            fix=None,
-        )
+        message = item["msg"].removeprefix(f"{rule} {path_text(path, value)}: ")
+        return told_finding(told_by_rule(rule, self._infos.get(rule), item["severity"], message, path), document, at, value, file)

@@ -6,14 +6,13 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-from gpuvet.engine.placing import object_reference
-from gpuvet.engine.spans import span_of
+from gpuvet.engine.placing import Told, told_finding
 from gpuvet.manifests.document import Document
 from gpuvet.opa.connection import Connection
 from gpuvet.opa.items import NotAnItemError, Said, items_of
 from gpuvet.values.errors import EngineError
-from gpuvet.values.finding import Finding, Location
-from gpuvet.values.path import Path, path_text
+from gpuvet.values.finding import Consequence, Finding
+from gpuvet.values.path import Path
 
 _LONGEST = 1000
 _PAUSE = 2.0
@@ -37,24 +36,10 @@ class Packages:
         found = []
         for package in self._packages:
             for said in self._ask(package, value, until):
-                span = span_of(document, (*path, *said.path))
-                found.append(
-                    Finding(
-                        rule=said.rule or package,
-                        name=package,
-                        severity=said.severity,
-                        consequence="advice" if said.severity == "info" else "forbidden-by-policy",
-                        message=" ".join(said.message.split())[:_LONGEST],
-                        expected=None,
-                        actual=None,
-                        location=Location(file, span),
-                        path=said.path,
-                        path_text=path_text(said.path, value),
-                        object=object_reference(value),
-                        related=(),
-                        fix=None,
-                    )
-                )
+                consequence: Consequence = "advice" if said.severity == "info" else "forbidden-by-policy"
+                message = " ".join(said.message.split())[:_LONGEST]
+                told = Told(said.rule or package, package, said.severity, consequence, message, said.path)
+                found.append(told_finding(told, document, path, value, file))
         return found
 
     def _ask(self, package: str, value: object, until: float) -> list[Said]:
