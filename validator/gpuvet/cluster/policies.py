@@ -150,8 +150,8 @@ class Copies:
     def ask(self, resource: Resource, namespace: str, value: dict[str, Any]) -> Asked:
         """Creates an object for show. Raises EngineError when what all policies say cannot be known."""
         answer = self._create(resource, namespace, value)
-        if answer is None:
-            return Asked(self._refusal, [])
+        if not self._heard(answer):
+            return Asked(answer.message, [])
         if not is_cut(answer):
             return Asked("", self._own(answer))
         said: list[Spoken] = []
@@ -163,20 +163,15 @@ class Copies:
                 said += self._own(answer)
         return Asked("", said)
 
-    _refusal = ""
-
-    def _create(self, resource: Resource, namespace: str, value: dict[str, Any]) -> Answer | None:
-        """The answer after policies were asked, None when the API server refused the object before."""
+    def _create(self, resource: Resource, namespace: str, value: dict[str, Any]) -> Answer:
+        """The answer after policies were asked, or with which the API server refused the object before."""
         for _ in range(40):
             answer = _create(self._cluster, resource, namespace, value, self._manager(""))
             broken = denial(answer)
             if broken is not None and broken.policy in self._originals:
                 raise EngineError(f"{self._cluster.name}: {self._originals[broken.policy]} failed: {broken.text[:300]}", "evaluation")
-            if self._heard(answer):
+            if self._heard(answer) or not _admitted(answer):
                 return answer
-            if not _admitted(answer):
-                self._refusal = answer.message
-                return None
             # One of several API servers that has not heard of the policies yet.
             time.sleep(_PAUSE)
         raise EngineError(f"{self._cluster.name} does not ask the policies of the test any more: did somebody remove them?", "empty")
