@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from gpuvet.admission.review import SHARE, RuleState
 from gpuvet.admission.state import load_state
-from gpuvet.engine.conditions import OTHERS, WHOLE, made_by_controller, other_condition, triggers, workload_condition
+from gpuvet.engine.conditions import NO_NODE, OTHERS, WHOLE, made_by_controller, other_condition, triggers, workload_condition
 from gpuvet.engine.context import EmptyContext
 from gpuvet.engine.domains import Domains
 from gpuvet.engine.judge import kind_name
@@ -46,7 +46,6 @@ class Plan(NamedTuple):
 _LABEL = re.compile("[a-z](?:[a-z0-9-]*[a-z0-9])?", re.ASCII)
 _MADE = made_by_controller("object")
 _STAYS = {"name": "is-not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"}
-_NO_NODE = {"name": "is-not-from-a-node", "expression": "!('system:nodes' in request.userInfo.groups)"}
 
 
 def manifests(plan: Plan) -> list[dict[str, Any]]:
@@ -144,7 +143,7 @@ def _entries(plan: Plan, settings: Settings, policy: str) -> Iterable[tuple[str,
         if condition == "false":
             continue
         resource, _, group = other.resource.partition(".")
-        tests = [_STAYS, _NO_NODE] + ([{"name": "concerns-a-rule", "expression": condition}] if condition is not None else [])
+        tests = [_STAYS, NO_NODE] + ([{"name": "concerns-a-rule", "expression": condition}] if condition is not None else [])
         yield _word(other.resource), "Ignore", [_rule(group, [resource], "*")], tests
 
 
@@ -257,14 +256,14 @@ def _config_map(plan: Plan, settings: Settings) -> dict[str, Any]:
 def _cert_manager(plan: Plan) -> list[dict[str, Any]]:
     """A CA that outlives the serving certificates: the API server trusts the old one while a new one is on its way to the Pods."""
     name = f"{plan.name}-webhook"
-    key = {"algorithm": "ECDSA", "size": 256, "encoding": "PKCS8"}
+    key = {"algorithm": "ECDSA", "size": 256, "encoding": "PKCS8", "rotationPolicy": "Always"}
     authority = {
         "secretName": f"{name}-ca",
         "commonName": f"{name}-ca",
         "isCA": True,
         "duration": "87600h",
         "issuerRef": {"kind": "Issuer", "name": f"{name}-self-signed"},
-        "privateKey": key | {"rotationPolicy": "Always"},
+        "privateKey": key,
     }
     serving = {
         "secretName": f"{name}-tls",
@@ -273,7 +272,7 @@ def _cert_manager(plan: Plan) -> list[dict[str, Any]]:
         "usages": ["digital signature", "server auth"],
         "dnsNames": [f"{name}.{plan.namespace}.svc", f"{name}.{plan.namespace}.svc.cluster.local"],
         "issuerRef": {"kind": "Issuer", "name": f"{name}-ca"},
-        "privateKey": key | {"rotationPolicy": "Always"},
+        "privateKey": key,
     }
     return [
         {"apiVersion": "cert-manager.io/v1", "kind": kind, "metadata": _about(plan, called), "spec": spec}

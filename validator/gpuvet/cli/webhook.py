@@ -94,10 +94,9 @@ def run_manifests(options: argparse.Namespace) -> int:
 
 def run_doctor(options: argparse.Namespace) -> int:
     """0 when nothing is wrong, 1 with errors. Raises UsageError when no cluster is configured."""
-    from importlib.util import find_spec
+    from gpuvet.cli.outside import need_cluster
 
-    if find_spec("kubernetes") is None:
-        raise UsageError("the cluster is asked through the client `kubernetes`, which is not installed: pip install 'gpuvet[cluster]'")
+    need_cluster()
     from kubernetes.config import ConfigException
 
     from gpuvet.admission.certificates import trusted

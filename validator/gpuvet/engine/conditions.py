@@ -64,12 +64,14 @@ class Triggers(NamedTuple):
     images: tuple[str, ...]
 
 
-SERVICE_ACCOUNT = "system:serviceaccount:"
+NO_NODE = {"name": "is-not-from-a-node", "expression": "!('system:nodes' in request.userInfo.groups)"}
+"""A match condition: what nodes say of themselves is left alone."""
+_SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
 def is_controller(user: str, namespace: str) -> bool:
     """Whether a user makes what controllers make: a service account of another namespace, which takes rights in the whole cluster."""
-    return user.startswith(SERVICE_ACCOUNT) and not user.startswith(f"{SERVICE_ACCOUNT}{namespace}:")
+    return user.startswith(_SERVICE_ACCOUNT) and not user.startswith(f"{_SERVICE_ACCOUNT}{namespace}:")
 
 
 def made_by_controller(root: str, owners: Iterable[tuple[str, str]] = ()) -> str:
@@ -78,7 +80,7 @@ def made_by_controller(root: str, owners: Iterable[tuple[str, str]] = ()) -> str
     counted = sorted(f"{group or 'v1'}/{kind}" for group, kind in owners)
     kind = f" && (r.?apiVersion.orValue('').split('/')[0] + '/' + r.?kind.orValue('')) in {_list(counted)}" if counted else ""
     return (
-        f"{user}.startsWith('{SERVICE_ACCOUNT}') && !{user}.startsWith('{SERVICE_ACCOUNT}' + request.namespace + ':') && "
+        f"{user}.startsWith('{_SERVICE_ACCOUNT}') && !{user}.startsWith('{_SERVICE_ACCOUNT}' + request.namespace + ':') && "
         f"{root}.metadata.?ownerReferences.orValue([]).exists(r, r.?controller.orValue(false){kind})"
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from gpuvet.engine.conditions import OTHERS, WHOLE, made_by_controller, other_condition, triggers, workload_condition
+from gpuvet.engine.conditions import NO_NODE, OTHERS, WHOLE, made_by_controller, other_condition, triggers, workload_condition
 from gpuvet.engine.domains import NO_DOMAINS
 from gpuvet.engine.judge import kind_name
 from gpuvet.engine.ruleset import triggers_of
@@ -35,7 +35,6 @@ _ONE_LINE = 1_000_000
 """Characters: an expression is not folded, so that a change of it is a change of one line."""
 
 _STAYS = {"name": "is-not-being-deleted", "expression": "!has(dyn(object).metadata.deletionTimestamp)"}
-_NO_NODE = {"name": "is-not-from-a-node", "expression": "!('system:nodes' in request.userInfo.groups)"}
 
 
 class Group(NamedTuple):
@@ -95,10 +94,11 @@ def _policies(settings: Settings, rules: list[Exported] | None = None) -> Iterat
 def _excused(settings: Settings, group: Group, action: str) -> list[dict[str, str]]:
     """Who is not denied anything: nodes that speak of themselves, and controllers, whose owners were judged."""
     if not group.rows:
-        return [_NO_NODE]
-    owners = frozenset(settings.workloads or INDEX)
-    made = f"!({made_by_controller('dyn(object)', owners)})"
-    return [{"name": "is-not-made-by-a-controller", "expression": made}] if action == "Deny" else []
+        return [NO_NODE]
+    if action != "Deny":
+        return []
+    made = made_by_controller("dyn(object)", settings.workloads or INDEX)
+    return [{"name": "is-not-made-by-a-controller", "expression": f"!({made})"}]
 
 
 def _policy(settings: Settings, group: Group, vocabulary: str, severity: str, rules: Sequence[Exported]) -> list[dict[str, Any]] | None:

@@ -204,7 +204,7 @@ def containers(listed: str, place: str, keys: Sequence[str], held: str = "") -> 
 
     `held`: under which name those of a Pod that was put together are held, with the places that they came from.
     """
-    resources = f"[type(x) == map ? x[?'resources'].orValue(dyn(null)) : null].map(r, {clean('r').replace('[r].map(m', '[r].map(m')})[0]"
+    resources = f"[type(x) == map ? x[?'resources'].orValue(dyn(null)) : null].map(r, {clean('r')})[0]"
     at = f"{place} + {total.item_word('x', 'i')}"
     first = {
         "v": "x",
