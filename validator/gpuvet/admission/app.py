@@ -11,6 +11,7 @@ from typing import Any
 from gpuvet.admission.deadline import Deadline, LateError
 from gpuvet.admission.metrics import Metrics
 from gpuvet.admission.review import MAX_BODY, SHARE, Outcome, late, review
+from gpuvet.admission.standby import Answer, Standby
 from gpuvet.admission.state import RuleWatch
 
 log = logging.getLogger("gpuvet.webhook")
@@ -40,13 +41,17 @@ class Webhook:
         self._metrics = metrics
         self._ready = ready
         self._deadline = Deadline()
+        self._standby = Standby()
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
         if path == "/validate":
-            outcome = self._validate(environ)
-            kind = "application/json" if outcome.status == 200 else "text/plain"
-            return _respond(start_response, outcome.status, outcome.body, kind)
+            with self._standby:
+                outcome = self._validate(environ)
+            if outcome.status == 200:
+                return Answer(_respond(start_response, 200, outcome.body, "application/json"), self._standby.rest)
+            # Not all of its body may have been read, and the server holds on to it as long as to the thread.
+            return _respond(start_response, outcome.status, outcome.body, "text/plain")
         if path == "/healthz":
             return _respond(start_response, 200, b"ok\n", "text/plain")
         if path == "/readyz":
@@ -110,6 +115,6 @@ def _refuse(status: int, message: str) -> Outcome:
     return Outcome(status, message.encode() + b"\n", "refused", record={"verdict": "refused", "because": message})
 
 
-def _respond(start_response: StartResponse, status: int, body: bytes, kind: str) -> Iterable[bytes]:
+def _respond(start_response: StartResponse, status: int, body: bytes, kind: str) -> list[bytes]:
     start_response(_STATUS[status], [("Content-Type", kind), ("Content-Length", str(len(body)))])
     return [body]
