@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from gpuvet.admission import standby as module
 from gpuvet.admission.standby import Answer, Standby
 
 
@@ -97,18 +96,6 @@ def test_they_are_called_when_the_one_that_works_gets_nothing_done(standby: Stan
     assert ended(threads, 1)
     assert not held.back.is_set()
     held.go.set()
-
-
-def test_they_are_sent_back_when_there_is_nothing_to_do(standby: Standby, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "QUIET", 0.1)
-    held = Held(standby)
-    with progress(standby):
-        threads = resting(standby, 20)
-        time.sleep(0.05)
-        held.go.set()
-        assert held.back.wait(5)
-        assert all(thread.is_alive() for thread in threads)
-    assert ended(threads, 2)
 
 
 def test_the_work_goes_to_another_when_the_one_that_had_it_has_ended(standby: Standby) -> None:

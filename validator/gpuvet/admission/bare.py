@@ -10,6 +10,7 @@ from gpuvet.values.span import Span
 class BareDocument(Document):
     """A document that has only a value. Each path that is asked for is a line of its own: findings at one place are one finding."""
 
+    has_text = False
     __slots__ = ("_lines",)
 
     def __init__(self, value: Any) -> None:

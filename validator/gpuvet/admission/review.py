@@ -114,6 +114,8 @@ def _passes(asked: Mapping[str, Any], value: dict[str, Any]) -> bool:
 def _judge(uid: str, asked: Mapping[str, Any], value: dict[str, Any], kind: str, state: RuleState, until: Until) -> Outcome:
     namespace = asked.get("namespace")
     findings, crashes, silent = _findings(value, namespace, state, until[0])
+    if not findings and not crashes:
+        return _answer(uid, "allowed", kind=kind)
     errors = [finding for finding in findings if finding.severity == "error"]
     softer = [finding for finding in findings if finding.severity != "error"]
     reason = ""
@@ -130,13 +132,11 @@ def _judge(uid: str, asked: Mapping[str, Any], value: dict[str, Any], kind: str,
         reason, softer, errors = excuse, errors + softer, []
     rules = tuple(sorted({finding.rule for finding in findings}))
     verdict = "denied" if errors else "warned" if softer else "allowed"
-    record = None
-    if findings or crashes:
-        record = {**_record(asked, kind, verdict, reason), "rules": list(rules), "digest": state.digest}
-        if crashes:
-            record["crashed"] = crashes
-        if silent:
-            record["silent"] = silent
+    record = {**_record(asked, kind, verdict, reason), "rules": list(rules), "digest": state.digest}
+    if crashes:
+        record["crashed"] = crashes
+    if silent:
+        record["silent"] = silent
     audit = {"rules": ",".join(rules), "rules-digest": state.digest} if findings else {}
     if reason:
         audit["not-denied-because"] = reason

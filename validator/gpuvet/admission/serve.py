@@ -24,8 +24,8 @@ INTERVAL = 1.0
 """Seconds between looks at rules and certificates."""
 SENDERS = 512
 """Threads, made when they are needed: so many slow senders do not keep anybody else waiting. Each takes some 100 KB."""
-IDLE = 5
-"""Seconds until a thread that is not needed ends: few threads wait less for one another than many."""
+IDLE = 600
+"""Seconds until a thread that is not needed ends: the next rush of reviews is not to wait for new ones."""
 
 
 class Options(NamedTuple):

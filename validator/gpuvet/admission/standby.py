@@ -9,8 +9,8 @@ from time import sleep
 
 LOOKS = 0.005
 """Seconds between looks at whether the thread that works gets anything done, while others stand by."""
-QUIET = 1.0
-"""Seconds without work after which all go back to the server, which ends those that it does not need."""
+ASLEEP = 0.05
+"""The same while there is nothing to do."""
 
 
 class Standby:
@@ -49,15 +49,12 @@ class Standby:
         lock.acquire()
 
     def _watch(self) -> None:
-        """Sends threads back to work when nothing gets done, twice as many at each look, or when there is nothing to do."""
-        seen, looks, wake = -1, 0, 1
+        """Sends threads back to work when requests are there and none is answered, twice as many at each look."""
+        seen, wake = -1, 1
         while self._needed.wait():
-            sleep(LOOKS)
-            if self._done != seen:
-                seen, looks, wake = self._done, 0, 1
-                continue
-            looks += 1
-            if not self._inside and looks * LOOKS < QUIET:
+            sleep(LOOKS if self._inside else ASLEEP)
+            if self._done != seen or not self._inside:
+                seen, wake = self._done, 1
                 continue
             self._worker = 0
             # Cleared first: somebody may stand by between a look at the list and this.

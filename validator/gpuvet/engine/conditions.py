@@ -96,7 +96,7 @@ def triggers(
             for sort, token in triggers_of(rule.info, usage_key):
                 if sort != "kind" or token in wanted:
                     found[sort].add(token)
-    spelt = found["domain"] | {domains.renamed.get(domain, domain) for domain in found["domain"]}
+    spelt = found["domain"] | {domains.get(domain, domain) for domain in found["domain"]}
     keys = {name for key in found["key"] for name in (key, domains.author(key))}
     keys = {
         key for key in keys if key.rpartition("/")[0] not in spelt and key.rpartition("/")[2] not in (found["name"] if "/" in key else ())

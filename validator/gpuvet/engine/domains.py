@@ -16,20 +16,15 @@ _FIXED = frozenset(("require-gpu-topology", "gpu-topology-max-tier", "gpu-topolo
 _QUOTA = ("requests.", "limits.")
 
 
-class Domains:
-    """Which domains are renamed. Falsy when none is."""
+class Domains(dict[str, str]):
+    """The vendor's domain -> the author's, for those that are renamed. Mostly none is."""
 
-    __slots__ = ("_own", "_spoken", "renamed")
+    __slots__ = ("_own", "_spoken")
 
     def __init__(self, renamed: Mapping[str, str]) -> None:
-        self.renamed = {CANONICAL[name]: own for name, own in renamed.items() if name in CANONICAL and own != CANONICAL[name]}
-        self._own = {own: vendor for vendor, own in self.renamed.items()}
-        self._spoken = {
-            vendor: re.compile(rf"(?<![\w.-]){re.escape(vendor)}/(?!v[0-9]|{'|'.join(sorted(_FIXED))})") for vendor in self.renamed
-        }
-
-    def __bool__(self) -> bool:
-        return bool(self.renamed)
+        super().__init__({CANONICAL[name]: own for name, own in renamed.items() if name in CANONICAL and own != CANONICAL[name]})
+        self._own = {own: vendor for vendor, own in self.items()}
+        self._spoken = {vendor: re.compile(rf"(?<![\w.-]){re.escape(vendor)}/(?!v[0-9]|{'|'.join(sorted(_FIXED))})") for vendor in self}
 
     def key(self, key: str) -> str:
         """The vendor's name of an author's key."""
@@ -46,7 +41,7 @@ class Domains:
             if key.startswith(prefix):
                 return prefix + self.author(key[len(prefix) :])
         domain, slash, name = key.partition("/")
-        own = self.renamed.get(domain) if slash else None
+        own = self.get(domain) if slash else None
         return key if own is None or name in _FIXED else f"{own}/{name}"
 
     def canonical(self, value: Any) -> Any:
@@ -87,7 +82,7 @@ class Domains:
     def spoken(self, text: str) -> str:
         """A text for people, in the author's domain."""
         for vendor, pattern in self._spoken.items():
-            text = pattern.sub(f"{self.renamed[vendor]}/", text)
+            text = pattern.sub(f"{self[vendor]}/", text)
         return text
 
 

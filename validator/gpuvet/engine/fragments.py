@@ -19,7 +19,7 @@ def is_fragment(value: dict[str, Any], kind: str, views: list[Template]) -> bool
         and value.get("apiVersion") == "apps/v1"
     ):
         return True
-    return any(_open(view) for view in views)
+    return any(map(_open, views))
 
 
 def _open(view: Template) -> bool:
@@ -28,4 +28,8 @@ def _open(view: Template) -> bool:
     containers = view.spec.get("containers")
     if type(containers) is not list or not containers:
         return True
-    return any(type(container) is dict and not (container.get("name") and container.get("image")) for container in containers)
+    return any(map(_unfinished, containers))
+
+
+def _unfinished(container: Any) -> bool:
+    return type(container) is dict and not (container.get("name") and container.get("image"))

@@ -101,11 +101,11 @@ def _apply_to_object(rules: RuleSet, hearing: Hearing, views: list[Template]) ->
         own = [id(view.spec) for view in views] + [id(view.metadata) for view in views if view.metadata_path != ("metadata",)]
         name = metadata.get("name") if metadata is not None and rules.by_name else None
         selected = rules.select("object", kind, all_keys(value, frozenset(own)), (name,) if type(name) is str else ())
-        if selected:
+        if selected is not None:
             hearing.run(selected, Subject(scope, value, ()))
     if metadata is not None and "metadata" in rules.subjects and not any(view.metadata_path == ("metadata",) for view in views):
         selected = rules.select("metadata", kind, metadata_keys(metadata))
-        if selected:
+        if selected is not None:
             hearing.run(selected, Subject(scope, metadata, ("metadata",)))
 
 
@@ -126,13 +126,13 @@ def _apply_to_pod(rules: RuleSet, hearing: Hearing, view: Template) -> None:
                     resources.append((("spec", name, index), container, shown))
                     keys |= shown
     selected = rules.select("pod", kind, keys, (), image_names(spec) if rules.by_image else ())
-    if selected:
+    if selected is not None:
         hearing.run(selected, Subject(scope, pod, view.spec_path, pod, view))
     if view.metadata:
         selected = rules.select("metadata", kind, meta_keys)
-        if selected:
+        if selected is not None:
             hearing.run(selected, Subject(scope, view.metadata, view.metadata_path, pod, view))
     for path, container, shown in resources:
         selected = rules.select("container", kind, shown)
-        if selected:
+        if selected is not None:
             hearing.run(selected, Subject(scope, container, view.locate(path), pod, view))

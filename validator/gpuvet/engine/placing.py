@@ -24,7 +24,7 @@ def build_finding(
     place, on_key, message, expected, actual, related, fix, _ = violation
     scope = subject.scope
     if path is None and fact is not None:
-        location, shown_path, root, reference = fact.locate(there), there, fact.value, _reference(fact.value)
+        location, shown_path, root, reference = fact.locate(there), there, fact.value, object_reference(fact.value)
     else:
         shown_path, root, reference = path or (), scope.author, object_reference(scope.author)
         location = Location(scope.file, span_of(scope.document, (*scope.path, *shown_path), on_key))
@@ -98,18 +98,14 @@ def _consequence(consequence: Consequence, subject: Subject, root: str) -> Conse
 
 def object_reference(value: dict[str, Any]) -> ObjectReference:
     """Who an object says it is."""
-    return _reference(value)
-
-
-def _reference(value: dict[str, Any]) -> ObjectReference:
     metadata = value.get("metadata")
     metadata = metadata if type(metadata) is dict else {}
+    name = _known(metadata.get("name")) or _known(metadata.get("generateName"))
+    return ObjectReference(_known(value.get("apiVersion")), _known(value.get("kind")), _known(metadata.get("namespace")), name)
 
-    def known(part: Any) -> str | None:
-        return part if type(part) is str and part else None
 
-    name = known(metadata.get("name")) or known(metadata.get("generateName"))
-    return ObjectReference(known(value.get("apiVersion")), known(value.get("kind")), known(metadata.get("namespace")), name)
+def _known(part: Any) -> str | None:
+    return part if type(part) is str and part else None
 
 
 def locate(subject: Subject, place: tuple[Any, ...], on_key: bool = False) -> Location:
@@ -127,13 +123,16 @@ def _related(subject: Subject, place: tuple[Any, ...], words: str) -> Related:
 
 def _fix(subject: Subject, fix: tuple[str, bool, tuple[tuple[str, tuple[Any, ...], Any], ...]]) -> Fix | None:
     title, safe, plans = fix
+    document = subject.scope.document
     edits = []
     for op, place, value in plans:
         if op != "quote" and value is None:
             return None
+        if not document.has_text:
+            continue
         path, _, _ = subject.locate(place)
         new = subject.scope.domains.author(value) if op == "rename" and type(value) is str else value
-        edit = None if path is None else plan_edit(subject.scope.document, (*subject.scope.path, *path), op, new)
+        edit = None if path is None else plan_edit(document, (*subject.scope.path, *path), op, new)
         if edit is not None:
             edits.append(edit)
     return Fix(_cut(subject.scope.domains.spoken(title)), safe, tuple(edits))

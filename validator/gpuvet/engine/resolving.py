@@ -64,26 +64,28 @@ def shared_resolver(
     from gpuvet.resolve.tensor_fusion import TensorFusion
 
     # All that a resolver looks at: what is left out here, it cannot see.
+    metadata = pod.get("metadata", {})
     seen = {
-        "metadata": {part: _own_keys(get(pod, "metadata", part)) for part in ("annotations", "labels")},
+        "metadata": {"annotations": _own_keys(metadata.get("annotations")), "labels": _own_keys(metadata.get("labels"))},
         "spec": {"containers": [_limits(container) for container in items(get(pod, "spec", "containers"))]},
     }
+    content = b""
+    if not full:
+        try:
+            content = dumps((seen, namespace, context.neighbourhood(file), platforms), 2)
+        except ValueError:
+            pass
+        else:
+            found = context.resolvers.get(content)
+            if found is not None:
+                return found
     lookup = Lookup(context, namespace, file)
-    inputs = Inputs(seen, {}, namespace or context.default_namespace, lookup.find, lookup.known, platforms)
-    if full:
-        return TensorFusion(inputs, full=True)
-    try:
-        content = dumps((seen, namespace, context.neighbourhood(file), platforms), 2)
-    except ValueError:
-        content = b""
-    if not 0 < len(content) <= _LONGEST:
-        return TensorFusion(inputs)
-    found = context.resolvers.get(content)
-    if found is None:
+    made = TensorFusion(Inputs(seen, {}, namespace or context.default_namespace, lookup.find, lookup.known, platforms), full)
+    if 0 < len(content) <= _LONGEST:
         if len(context.resolvers) >= _REMEMBERED:
             context.resolvers.clear()
-        found = context.resolvers[content] = TensorFusion(inputs)
-    return found
+        context.resolvers[content] = made
+    return made
 
 
 def _own_keys(value: Any) -> Any:

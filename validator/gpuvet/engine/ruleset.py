@@ -122,7 +122,7 @@ class Room:
 
 
 class Selected:
-    """The rules that subjects of one sort and kind call for. Falsy when there are none."""
+    """The rules that subjects of one sort and kind call for."""
 
     __slots__ = ("alike", "rules")
 
@@ -138,12 +138,6 @@ class Selected:
         self.rules = tuple(plain)
         self.alike = tuple(alike.values())
 
-    def __bool__(self) -> bool:
-        return bool(self.rules or self.alike)
-
-
-_NOTHING = Selected((), Room())
-
 
 class RuleSet:
     """Rules found by keys, kinds, names and images: the cost of a subject does not grow with the catalogue."""
@@ -153,7 +147,7 @@ class RuleSet:
         self._order = {rule.info.id: place for place, rule in enumerate(self.rules)}
         self._index: dict[tuple[str, str, str], list[BoundRule]] = {}
         self._speaks: dict[str, _Spoken] = {}
-        self._memo: dict[tuple[Any, ...], Selected] = {}
+        self._memo: dict[tuple[Any, ...], Selected | None] = {}
         self._room = Room()
         self.usage_key = usage_key
         self.domains = domains
@@ -168,26 +162,27 @@ class RuleSet:
             needed = {key for rule in self.rules if rule.info.on == on for need in rule.info.needs for key in need}
             self._speaks[on] = _Spoken(on, self._index, needed)
 
-    def select(self, on: str, kind: str, keys: Iterable[str], names: tuple[str, ...] = (), images: tuple[str, ...] = ()) -> Selected:
-        """The rules that may speak about a subject that shows these keys, in catalogue order."""
+    def select(self, on: str, kind: str, keys: set[str], names: tuple[str, ...] = (), images: tuple[str, ...] = ()) -> Selected | None:
+        """The rules that may speak about a subject that shows these keys, in catalogue order; None when there are none."""
         spoken = self._speaks.get(on)
         if spoken is None:
-            return _NOTHING
-        # Only keys that some rule speaks of make a difference; labels of every kind would fill the memo.
-        hits = frozenset([key for key in keys if spoken[key]])
+            return None
+        # Only what some rule speaks of makes a difference; labels of every kind would fill the memo.
+        hits = spoken.among(keys)
         if names:
-            names = tuple(name for name in names if (on, "called", name) in self._index)
+            names = tuple([name for name in names if (on, "called", name) in self._index])
         if images:
-            images = tuple(image for image in images if (on, "image", image) in self._index)
+            images = tuple([image for image in images if (on, "image", image) in self._index])
         memo = (on, kind, hits, names, images)
-        found = self._memo.get(memo)
-        if found is None:
+        try:
+            return self._memo[memo]
+        except KeyError:
             found = self._select(on, kind, hits, names, images)
             if len(self._memo) < 10_000:
                 self._memo[memo] = found
-        return found
+            return found
 
-    def _select(self, on: str, kind: str, keys: frozenset[str], names: tuple[str, ...], images: tuple[str, ...]) -> Selected:
+    def _select(self, on: str, kind: str, keys: frozenset[str], names: tuple[str, ...], images: tuple[str, ...]) -> Selected | None:
         tokens = [("kind", kind), *(("called", name) for name in names), *(("image", image) for image in images)]
         tokens += [token for key in keys for token in _tokens_of(key)]
         found: dict[str, BoundRule] = {}
@@ -196,7 +191,7 @@ class RuleSet:
                 needs = rule.info.needs
                 if (not rule.kinds or kind in rule.kinds) and (not needs or any(keys.issuperset(need) for need in needs)):
                     found[rule.info.id] = rule
-        return Selected(sorted(found.values(), key=lambda rule: self._order[rule.info.id]), self._room) if found else _NOTHING
+        return Selected(sorted(found.values(), key=lambda rule: self._order[rule.info.id]), self._room) if found else None
 
     def sought(self) -> Needles:
         """What a file must hold to hold objects that rules look up."""
@@ -211,7 +206,7 @@ class RuleSet:
                 if sort == "key":
                     words.add(self.domains.author(token))
                 elif sort == "domain":
-                    words.add(self.domains.renamed.get(token, token))
+                    words.add(self.domains.get(token, token))
         return Needles(*_with_objects(words, self.finds))
 
 
@@ -225,19 +220,28 @@ def _with_objects(words: set[str], finds: Iterable[str]) -> tuple[set[str], list
     return words | {kind.partition(".")[0] for kind, _, name in pairs if not name}, [(kind, name) for kind, _, name in pairs if name]
 
 
-class _Spoken(dict[str, bool]):
-    """Key -> whether it makes a difference to any rule for a sort of subject; filled on demand."""
+class _Spoken:
+    """Which keys make a difference to any rule for a sort of subject; found out on demand."""
+
+    __slots__ = ("_hits", "_index", "_on", "_seen")
 
     def __init__(self, on: str, index: Mapping[tuple[str, str, str], Any], needed: set[str]) -> None:
-        super().__init__(dict.fromkeys(needed, True))
         self._on = on
         self._index = index
+        self._hits = needed
+        self._seen = set(needed)
 
-    def __missing__(self, key: str) -> bool:
-        known = any((self._on, sort, token) in self._index for sort, token in _tokens_of(key))
-        if len(self) < 50_000:
-            self[key] = known
-        return known
+    def among(self, keys: set[str]) -> frozenset[str]:
+        """Those of the keys that do."""
+        hits = keys & self._hits
+        if not keys <= self._seen:
+            new = keys - self._seen
+            found = {key for key in new if any((self._on, sort, token) in self._index for sort, token in _tokens_of(key))}
+            if len(self._seen) + len(new) <= 50_000:
+                self._hits |= found
+                self._seen |= new
+            hits |= found
+        return frozenset(hits)
 
 
 def _tokens_of(key: str) -> tuple[tuple[str, str], ...]:

@@ -88,9 +88,9 @@ class Subject:
         self.annotations = _map_in(metadata, "annotations")
         self.labels = _map_in(metadata, "labels")
         self.spec: dict[str, Any] = _EMPTY if view is None else view.spec
-        resources = value.get("resources", _EMPTY)
-        self.limits = _map_in(resources, "limits")
-        self.requests = _map_in(resources, "requests")
+        resources = value.get("resources")
+        self.limits = _EMPTY if resources is None else _map_in(resources, "limits")
+        self.requests = _EMPTY if resources is None else _map_in(resources, "requests")
 
     @property
     def object(self) -> dict[str, Any]:

@@ -29,6 +29,8 @@ class Problem(NamedTuple):
 class Document:
     """The value of one document and the way back from a path in it to the text. Spans are worked out on first request."""
 
+    has_text = True
+    """Whether there is a text to point at and to edit."""
     __slots__ = ("_events", "_places", "_source", "_start", "index", "problems", "source", "value")
 
     def __init__(self, value: Any, index: int, source: Source, events: list[Event] | None, start: int) -> None:

@@ -238,7 +238,7 @@ def templates(obj: dict[str, Any], row: Row) -> list[Template]:
         # Zero is what Go reads for an absent field.
         total = _natural(_value(obj, row.gang_total)) or None
     for plan in _plans(row.templates):
-        for item in _items(obj, plan.group):
+        for item in _items(obj, plan.group) if plan.group else (_Item(obj, (), obj, ""),):
             found = _template(item, plan, row.validated, scheduler, total)
             if found is not None:
                 out.append(found)
@@ -459,10 +459,7 @@ def _value(obj: dict[str, Any], place: str) -> Any:
 
 
 def _items(obj: dict[str, Any], group: tuple[str, ...]) -> Iterator[_Item]:
-    """The items that a slot is read for: the object itself, or each one that the `[*]` of its places stand for."""
-    if not group:
-        yield _Item(obj, (), obj, "")
-        return
+    """The items that a slot is read for: each one that the `[*]` of its places stand for."""
     found: list[tuple[Path, Any, str]] = [((), obj, "")]
     for key in group:
         nested: list[tuple[Path, Any, str]] = []

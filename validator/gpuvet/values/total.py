@@ -362,18 +362,18 @@ def near_quantity(value: Any) -> str | None:
 
 def say(*parts: Any) -> str:
     """Text with values in it, as a person would write them in YAML."""
-    return "".join(part if type(part) is str else text(part) for part in parts)
+    return "".join([part if type(part) is str else text(part) for part in parts])
 
 
 def text(value: Any) -> str:
     """A value as a person would write it in YAML."""
+    if type(value) is str:
+        return value if value and value == value.strip() else _json(value)
     match value:
         case None:
             return "nothing"
         case bool():
             return "true" if value else "false"
-        case str():
-            return value if value and value == value.strip() else _json(value)
         case list() | tuple():
             return ", ".join(text(item) for item in value)
         case dict():
@@ -402,7 +402,10 @@ def reason(subject: Any, reasons: list[list[Any] | None]) -> list[Any]:
 
 def undecided(values: list[Any], fragment: bool) -> bool:
     """Whether one of the values is not known or, in a fragment, not there."""
-    return any(value is UNKNOWN or (fragment if value is None else placeholder(value)) for value in values)
+    for value in values:  # noqa: SIM110 - a generator costs as much as the work
+        if value is UNKNOWN or (fragment if value is None else type(value) is str and placeholder(value)):
+            return True
+    return False
 
 
 def pod_sum(pod: Any, key: Any, regular: list[int | None] | None = None) -> int | None:
