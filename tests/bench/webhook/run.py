@@ -12,7 +12,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,8 @@ def in_the_handler(rounds: int) -> str:
 def over_tls(rounds: int, reviews: int) -> str:
     """Two tables: by number of connections, and what else there is."""
     data = body(QUIET)
-    with tempfile.TemporaryDirectory() as folder, WebhookServer(Path(folder), environment=as_installed(folder)) as server:
+    with tempfile.TemporaryDirectory() as folder:
+        server = WebhookServer(Path(folder), environment=as_installed(folder))
         url = f"{server.url}?timeout=2s"
         ways: dict[str, Sequence[str | int]] = {
             "1 connection": (3000, 1),
@@ -77,11 +78,11 @@ def over_tls(rounds: int, reviews: int) -> str:
             "1 connection with 16 streams, as the API server has it": (6000, 1, "--max-concurrent-streams=16"),
             f"16 connections, {STEADY} reviews a second in all": (STEADY * 4, 16, f"--rps={STEADY / 16}"),
         }
-        load(url, data, 3000, 16)
         tables = []
         for title, arranged in _PLACES.items():
             runs: dict[str, list[tuple[Run, float]]] = {way: [] for way in ways}
             with arranged(server):
+                load(url, data, 3000, 16)
                 for _ in range(rounds):
                     for way, (requests, *rest) in ways.items():
                         before = processor(server)
@@ -98,11 +99,12 @@ def over_tls(rounds: int, reviews: int) -> str:
                 for way, found in runs.items()
             ]
             tables.append(table((title, "Reviews/s", "Half within ms", "99 % within ms", "Server, processor us a review"), rows))
-        seen = [resident(server)]
-        for _ in range(10):
-            load(url, data, max(reviews // 10, 100), 16)
-            seen.append(resident(server))
-        server.stop()
+        with server:
+            load(url, data, 3000, 16)
+            seen = [resident(server)]
+            for _ in range(10):
+                load(url, data, max(reviews // 10, 100), 16)
+                seen.append(resident(server))
         starts = sorted(started(server) for _ in range(rounds))
     last: list[Row] = [
         (f"memory of the server after each tenth of {reviews:,} reviews", "flat", " ".join(f"{each:.0f}" for each in seen) + " MB"),
@@ -113,22 +115,16 @@ def over_tls(rounds: int, reviews: int) -> str:
 
 @contextmanager
 def apart(server: WebhookServer) -> Iterator[None]:
-    """The server on one processor and the client on another, so that neither waits for the other's."""
+    """Runs the server on one processor and the client on another, so that neither waits for the other's."""
     every = os.sched_getaffinity(0)
     first, *others = sorted(every)
     try:
-        place(server, {first})
-        os.sched_setaffinity(0, set(others) or every)
-        yield
+        os.sched_setaffinity(0, {first})
+        with server:
+            os.sched_setaffinity(0, set(others) or every)
+            yield
     finally:
         os.sched_setaffinity(0, every)
-        place(server, every)
-
-
-def place(server: WebhookServer, processors: set[int]) -> None:
-    """All threads of the worker."""
-    for thread in Path(f"/proc/{worker(server)}/task").iterdir():
-        os.sched_setaffinity(int(thread.name), processors)
 
 
 def as_installed(folder: str) -> dict[str, str]:
@@ -238,9 +234,9 @@ def started(server: WebhookServer) -> float:
     return seconds
 
 
-_PLACES: dict[str, Callable[[WebhookServer], AbstractContextManager[None]]] = {
-    "TLS and HTTP/2, loopback; server and client on a processor each": apart,
-    "The same, wherever the kernel puts them": nullcontext,
+_PLACES: dict[str, Callable[[WebhookServer], AbstractContextManager[Any]]] = {
+    "TLS and HTTP/2, loopback, wherever the kernel puts server and client": lambda server: server,
+    "The same, server and client on a processor each": apart,
 }
 _SECTION = """\
 Measured by `make bench-webhook` (`tests/bench/webhook/run.py`), which writes this section, with the default bundle and reviews of 4 KB.

@@ -116,5 +116,6 @@ def _refuse(status: int, message: str) -> Outcome:
 
 
 def _respond(start_response: StartResponse, status: int, body: bytes, kind: str) -> list[bytes]:
-    start_response(_STATUS[status], [("Content-Type", kind), ("Content-Length", str(len(body)))])
+    """The server adds the length."""
+    start_response(_STATUS[status], [("Content-Type", kind)])
     return [body]

@@ -1,7 +1,8 @@
 """One thread works, the others stand by. The server has many threads, since a slow sender holds one; threads that work at the same
-time only take Python's interpreter from one another, which costs more than a review.
+time on several processors only take Python's interpreter from one another, which costs more than a review.
 """
 
+import os
 import threading
 from _thread import LockType, allocate_lock, get_ident
 from collections.abc import Callable
@@ -13,6 +14,11 @@ ASLEEP = 0.05
 """The same while there is nothing to do."""
 
 
+def processors() -> int:
+    """How many this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class Standby:
     """Threads are inside (`with standby`) while they have a request, and `rest` once its answer is out."""
 
@@ -22,6 +28,8 @@ class Standby:
         """The thread that never stands by; 0 when the next to be done becomes it."""
         self._waiting: list[LockType] = []
         self._done = 0
+        # On one processor they take turns anyway, and the network is then served for many reviews at a time.
+        self._is_on = processors() > 1
         self._needed = threading.Event()
         """Set while somebody stands by."""
         threading.Thread(target=self._watch, name="standby", daemon=True).start()
@@ -36,7 +44,7 @@ class Standby:
     def rest(self) -> None:
         """Returns at once to the one thread that works, and to every other when it is needed."""
         me = get_ident()
-        if me == self._worker:
+        if me == self._worker or not self._is_on:
             return
         if self._worker not in self._inside:
             # It waits for work, or has ended.

@@ -98,9 +98,14 @@ def _apply_to_object(rules: RuleSet, hearing: Hearing, views: list[Template]) ->
     if type(metadata) is not dict:
         metadata = None
     if "object" in rules.subjects:
-        own = [id(view.spec) for view in views] + [id(view.metadata) for view in views if view.metadata_path != ("metadata",)]
-        name = metadata.get("name") if metadata is not None and rules.by_name else None
-        selected = rules.select("object", kind, all_keys(value, frozenset(own)), (name,) if type(name) is str else ())
+        elsewhere = {id(view.spec) for view in views}
+        elsewhere.update([id(view.metadata) for view in views if view.metadata_path != ("metadata",)])
+        name = None
+        if metadata is not None:
+            # Who owns which field: as long as the object, and nothing that a rule looks at.
+            elsewhere.add(id(metadata.get("managedFields")))
+            name = metadata.get("name") if rules.by_name else None
+        selected = rules.select("object", kind, all_keys(value, elsewhere), (name,) if type(name) is str else ())
         if selected is not None:
             hearing.run(selected, Subject(scope, value, ()))
     if metadata is not None and "metadata" in rules.subjects and not any(view.metadata_path == ("metadata",) for view in views):

@@ -1,5 +1,6 @@
 """What a subject shows: the keys, names and images that triggers speak of."""
 
+from collections.abc import Set
 from typing import Any
 
 from gpuvet.values.total import get, items
@@ -25,7 +26,8 @@ def container_keys(container: Any) -> set[str]:
     if type(resources) is dict:
         for value in resources.values():
             if type(value) is dict:
-                keys.update(key for key in value if key not in _ORDINARY)
+                keys.update(value)
+        keys -= _ORDINARY
     return keys
 
 
@@ -61,7 +63,7 @@ def named_keys(value: Any) -> set[str]:
     return keys
 
 
-def all_keys(value: Any, skip: frozenset[int]) -> set[str]:
+def all_keys(value: Any, skip: Set[int]) -> set[str]:
     """Every key with a slash and every text under `key` anywhere inside, but not inside the objects whose id is in `skip`.
 
     `requests.` and `limits.` prefixes of quota keys are taken off.
