@@ -49,4 +49,4 @@ def warning_texts(findings: list[Finding]) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return text if text.isprintable() else " ".join(text.split())

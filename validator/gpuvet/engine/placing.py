@@ -45,7 +45,7 @@ def build_finding(
         path=shown_path,
         path_text=shown,
         object=reference,
-        related=tuple(_related(subject, place, words) for place, words in related),
+        related=tuple([_related(subject, place, words) for place, words in related]) if scope.document.has_text else (),
         fix=None if fix is None else _fix(subject, fix),
     )
 

@@ -60,9 +60,6 @@ def shared_resolver(
 
     With `full` it is a new one, whose fields also say what they keep from counting.
     """
-    # Not at the top: a check of manifests without TensorFusion's keys does not pay for it.
-    from gpuvet.resolve.tensor_fusion import TensorFusion
-
     # All that a resolver looks at: what is left out here, it cannot see.
     metadata = pod.get("metadata", {})
     seen = {
@@ -79,6 +76,9 @@ def shared_resolver(
             found = context.resolvers.get(content)
             if found is not None:
                 return found
+    # Not at the top: a check of manifests without TensorFusion's keys does not pay for it.
+    from gpuvet.resolve.tensor_fusion import TensorFusion
+
     lookup = Lookup(context, namespace, file)
     made = TensorFusion(Inputs(seen, {}, namespace or context.default_namespace, lookup.find, lookup.known, platforms), full)
     if 0 < len(content) <= _LONGEST:
