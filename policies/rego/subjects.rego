@@ -447,7 +447,7 @@ kind_token(scope) := concat("", ["kind:", scope.kind])
 object_subjects := [subject |
 	some scope in scopes
 	value := scope.object
-	skipped := {at |
+	skipped := {["metadata", "managedFields"]} | {at |
 		some view in scope.views
 		view.plain
 		some [at, _] in [[view.spec_at, 0], [pick(view.metadata_at == ["metadata"], view.spec_at, view.metadata_at), 0]]
@@ -493,7 +493,7 @@ metadata_subjects := array.concat(
 	],
 	[over(subject, {
 		"value": subject.view.metadata,
-		"own": "metadata",
+		"own": ["metadata"],
 		"tokens": (key_tokens(map_keys(subject.view.metadata)) | {kind_token(subject.scope)}),
 	}) |
 		some subject in pod_subjects
@@ -527,7 +527,7 @@ pod_subjects := [subject |
 		},
 		"kind": scope.kind,
 		"fragment": some_true([scope.fragment, view.partial]),
-		"own": "pod",
+		"own": [],
 		"view": view,
 		"scope": scope,
 		"tokens": ((key_tokens(keys) | image_names(view.spec)) | {kind_token(scope)}),
@@ -536,7 +536,7 @@ pod_subjects := [subject |
 
 container_subjects := [over(subject, {
 	"value": container,
-	"own": view_path(subject.view, ["spec", name, i]),
+	"own": ["spec", name, i],
 	"tokens": (key_tokens(container_keys(container)) | {kind_token(subject.scope)}),
 }) |
 	some subject in pod_subjects
@@ -586,10 +586,8 @@ located_path(subject, "pod", path) := view_path(subject.view, path)
 
 located_path(subject, "template", _) := subject.view.scheduler_at
 
-located_path(subject, "self", path) := view_path(subject.view, path) if {
-	subject.own == "pod"
-} else := view_path(subject.view, array.concat(["metadata"], path)) if {
-	subject.own == "metadata"
+located_path(subject, "self", path) := view_path(subject.view, array.concat(subject.own, path)) if {
+	subject.view != null
 } else := array.concat(subject.own, path)
 
 # The path as people write it; a list item that has a name is called by it.

@@ -102,7 +102,7 @@ def configurations(
             scope = ObjectScope(document, path, value, str(value.get("kind")), file, context, dict(platforms or {}))
             scope.author, scope.domains = author, domains
             pod = {"metadata": view.metadata, "spec": view.spec}
-            configuration = _configuration(Subject(scope, pod, view.spec_path, pod, view), view, pod)
+            configuration = _configuration(Subject(scope, pod, (), pod, view), view, pod)
             if configuration is not None:
                 found.append(configuration)
     return found

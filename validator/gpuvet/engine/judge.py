@@ -132,12 +132,12 @@ def _apply_to_pod(rules: RuleSet, hearing: Hearing, view: Template) -> None:
                     keys |= shown
     selected = rules.select("pod", kind, keys, (), image_names(spec) if rules.by_image else ())
     if selected is not None:
-        hearing.run(selected, Subject(scope, pod, view.spec_path, pod, view))
+        hearing.run(selected, Subject(scope, pod, (), pod, view))
     if view.metadata:
         selected = rules.select("metadata", kind, meta_keys)
         if selected is not None:
-            hearing.run(selected, Subject(scope, view.metadata, view.metadata_path, pod, view))
+            hearing.run(selected, Subject(scope, view.metadata, ("metadata",), pod, view))
     for path, container, shown in resources:
         selected = rules.select("container", kind, shown)
         if selected is not None:
-            hearing.run(selected, Subject(scope, container, view.locate(path), pod, view))
+            hearing.run(selected, Subject(scope, container, path, pod, view))

@@ -123,7 +123,7 @@ def _related(subject: Subject, place: tuple[Any, ...], words: str) -> Related:
 
 def _fix(subject: Subject, fix: tuple[str, bool, tuple[tuple[str, tuple[Any, ...], Any], ...]]) -> Fix | None:
     title, safe, plans = fix
-    document = subject.scope.document
+    document, domains = subject.scope.document, subject.scope.domains
     edits = []
     for op, place, value in plans:
         if op != "quote" and value is None:
@@ -131,11 +131,16 @@ def _fix(subject: Subject, fix: tuple[str, bool, tuple[tuple[str, tuple[Any, ...
         if not document.has_text:
             continue
         path, _, _ = subject.locate(place)
-        new = subject.scope.domains.author(value) if op == "rename" and type(value) is str else value
+        new = value
+        if op == "rename" and type(value) is str:
+            new = domains.author(value)
+            if path and path[-1] not in (place[-1], domains.author(place[-1])):
+                # What became a key stands there as a value.
+                continue
         edit = None if path is None else plan_edit(document, (*subject.scope.path, *path), op, new)
         if edit is not None:
             edits.append(edit)
-    return Fix(_cut(subject.scope.domains.spoken(title)), safe, tuple(edits))
+    return Fix(_cut(domains.spoken(title)), safe, tuple(edits))
 
 
 def _cut(words: str, at: int = _SHOWN) -> str:

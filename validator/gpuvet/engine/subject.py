@@ -71,7 +71,7 @@ class ObjectScope:
 
 
 class Subject:
-    """The value a rule is about. `place` leads to it from the object."""
+    """The value a rule is about. `path` leads to it from the Pod, or from the object where there is none."""
 
     __slots__ = ("_defined", "_template", "annotations", "labels", "limits", "path", "pod", "requests", "scope", "spec", "value", "view")
 
@@ -269,11 +269,7 @@ class Subject:
         return self.scope.fragment or (self.view is not None and self.view.partial)
 
     def _own(self, path: Path) -> Path:
-        if self.view is not None and self.value is self.pod:
-            return self.view.locate(path)
-        if self.view is not None and self.value is self.view.metadata:
-            return self.view.locate(("metadata", *path))
-        return (*self.path, *path)
+        return (*self.path, *path) if self.view is None else self.view.locate((*self.path, *path))
 
 
 @lru_cache(maxsize=256)
