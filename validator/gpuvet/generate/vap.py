@@ -328,7 +328,7 @@ class Body:
             case "pod" if pods is not None:
                 yield pods, [*in_pods, self.shown("variables.tokens", wanted, True)]
             case "container" if pods is not None:
-                scope = pods._replace(subject="container", value="c.v", place="c.real" if pods.several else "c.at")
+                scope = pods._replace(subject="container", value="c.v", place="c.at")
                 test = subjects.shows("t", wanted, None)
                 listed = f"({pods.pod}starting + {pods.pod}regular)"
                 loop = f"{listed}.filter(c, [{subjects.container_tokens()}].exists(t, {test})).map(c, "

@@ -145,7 +145,7 @@ def of_several_templates(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, 
     found["templates"] = f"{total.numbers('variables.raw')}.map(i, [variables.raw[i]].map(t, {record})[0])"
     parts = _parts("b.")
     for name, part in (("starting", "initContainers"), ("regular", "containers")):
-        parts[name] = containers(f"b.spec[?'{part}'].orValue(dyn(null))", f"b.spec_at + '.{part}'", keys, name)
+        parts[name] = containers(f"b.spec[?'{part}'].orValue(dyn(null))", f"b.spec_at + '.{part}'", keys, True)
     same = {name: f"b.t.{name}" for name in ("template_name", "template_validated", "template_scheduler", "scheduler_at", "partial")}
     same |= {name: f"b.{name}" for name in ("number", "spec", "metadata", "spec_at", "metadata_at")}
     fields = {**same, **parts}
@@ -199,10 +199,10 @@ def _parts(prefix: str) -> dict[str, str]:
     }
 
 
-def containers(listed: str, place: str, keys: Sequence[str], held: str = "") -> str:
+def containers(listed: str, place: str, keys: Sequence[str], several: bool = False) -> str:
     """Records of containers: value, number, place, limits, requests, and the amounts of the resources that rules count.
 
-    `held`: under which name those of a Pod that was put together are held, with the places that they came from.
+    `several`: of one of many Pod templates, `b.t`, which may have been put together.
     """
     resources = f"[type(x) == map ? x[?'resources'].orValue(dyn(null)) : null].map(r, {clean('r')})[0]"
     at = f"{place} + {total.item_word('x', 'i')}"
@@ -213,11 +213,9 @@ def containers(listed: str, place: str, keys: Sequence[str], held: str = "") -> 
         "sidecar": "type(x) == map && x[?'restartPolicy'].orValue(dyn(null)) == 'Always'",
         "resources": resources,
     }
-    if held:
+    if several:
         # By their numbers: containers from several places may have one name.
         first["at"] = f"b.t.mixed < 0 ? {at} : {place} + '[' + string(i) + ']'"
-        own = f"variables.mixed_held[b.t.mixed].{held}[?i].orValue([dyn(null), dyn({place})])[1]"
-        first["real"] = f"b.t.mixed < 0 ? {at} : {own}"
     base = _record(first)
     kept = tuple(first)
     maps = {name: f"c.{name}" for name in kept}
