@@ -6,7 +6,6 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from gpuvet import __version__
-from gpuvet.values.errors import UsageError
 
 
 def register(commands: Any) -> None:
@@ -47,6 +46,7 @@ def register(commands: Any) -> None:
     doctor = actions.add_parser("doctor", help="look at an installed webhook and say what to do (needs gpuvet[cluster])")
     doctor.add_argument("--namespace", default="gpuvet-system")
     doctor.add_argument("--name", default="gpuvet")
+    doctor.add_argument("--kubeconfig", metavar="FILE", help="the kubeconfig (default: as kubectl finds it)")
     doctor.add_argument("--context", help="of the kubeconfig (default: the current one)")
     doctor.set_defaults(run=run_doctor)
 
@@ -97,15 +97,11 @@ def run_doctor(options: argparse.Namespace) -> int:
     from gpuvet.cli.outside import need_cluster
 
     need_cluster()
-    from kubernetes.config import ConfigException
-
     from gpuvet.admission.certificates import trusted
-    from gpuvet.cluster.doctor import ask_cluster, diagnose
+    from gpuvet.cluster.access import Cluster
+    from gpuvet.cluster.doctor import asking, diagnose
 
-    try:
-        ask = ask_cluster(options.context)
-    except ConfigException as error:
-        raise UsageError(f"no cluster: {error}") from None
+    ask = asking(Cluster(options.kubeconfig, options.context, 10))
     errors = 0
     for found in diagnose(ask, trusted, options.namespace, options.name, __version__):
         errors += found.state == "error"

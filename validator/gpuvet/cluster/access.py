@@ -54,7 +54,7 @@ class Cluster:
                 config.load_config(client_configuration=configuration)
             else:
                 config.load_kube_config(kubeconfig, context, client_configuration=configuration)
-        except (config.ConfigException, OSError, ValueError, TypeError) as error:
+        except Exception as error:  # noqa: BLE001 - the client reads YAML, base64 and files of all kinds, and says so in its own ways
             raise UsageError(f"there is no cluster to ask: {_line(error)}; name it with --kubeconfig and --context") from None
         try:
             contexts, active = config.list_kube_config_contexts(kubeconfig)
@@ -71,6 +71,17 @@ class Cluster:
 
     def request(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> Answer:
         """Raises EngineError when nobody answers, or nobody who may be asked."""
+        answer = self.ask(method, path, query, body)
+        if answer.status == 401:
+            raise EngineError(f"{self.name} does not know who asks (401): are the credentials still good?", "unauthorized")
+        if answer.status == 403 and _NOT_ALLOWED.search(answer.message):
+            raise EngineError(f"{self.name}: {answer.message}", "forbidden")
+        if answer.status == 429 or answer.status >= 500:
+            raise EngineError(f"{self.name} failed ({answer.status}): {answer.message[:500]}", "failed")
+        return answer
+
+    def ask(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> Answer:
+        """Whatever is answered. Raises EngineError when nothing is."""
         from urllib3.exceptions import HTTPError, InsecureRequestWarning, ProtocolError
 
         made, url, headers, data, _ = self._api.param_serialize(
@@ -87,19 +98,12 @@ class Cluster:
 
         try:
             try:
-                answer = send()
+                return send()
             except ProtocolError:
                 # A server may close a connection that was idle at the moment when it is used again.
-                answer = send()
+                return send()
         except HTTPError as error:
             raise self._silent(error) from None
-        if answer.status == 401:
-            raise EngineError(f"{self.name} does not know who asks (401): are the credentials still good?", "unauthorized")
-        if answer.status == 403 and _NOT_ALLOWED.search(answer.message):
-            raise EngineError(f"{self.name}: {answer.message}", "forbidden")
-        if answer.status == 429 or answer.status >= 500:
-            raise EngineError(f"{self.name} failed ({answer.status}): {answer.message[:500]}", "failed")
-        return answer
 
     def resource(self, api_version: str, kind: str) -> Resource | None:
         """Where objects of that kind are created, None when it is not served. Raises EngineError."""

@@ -1,11 +1,12 @@
 """Looks at an installed webhook through the API server and says what to do."""
 
-import json
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
+from gpuvet.cluster.access import Cluster
 from gpuvet.cluster.watch import KINDS
+from gpuvet.values.errors import EngineError
 
 Ask = Callable[[str, str, Any], tuple[int, Any]]
 """(method, path, body or None) -> (HTTP status, decoded answer); status 0 without an answer, and `message` says why."""
@@ -215,30 +216,14 @@ def _permissions(ask: Ask, user: str) -> Iterator[Diagnosis]:
         yield Diagnosis("ok", f"{user} may read what rules look up")
 
 
-def ask_cluster(context: str | None = None) -> Ask:
-    """Of the cluster that the kubeconfig names, or its `context`. Raises kubernetes.config.ConfigException when there is none."""
-    from kubernetes import client, config
-    from urllib3.exceptions import HTTPError
-
-    try:
-        config.load_kube_config(context=context)
-    except config.ConfigException:
-        raise
-    except Exception as error:  # noqa: BLE001 - the client reads YAML, base64 and files of all kinds, and says so in its own ways
-        raise config.ConfigException(f"the kubeconfig cannot be used: {type(error).__name__}: {error}") from None
-    api = client.ApiClient()
+def asking(cluster: Cluster) -> Ask:
+    """Asks that cluster."""
 
     def ask(method: str, path: str, body: Any) -> tuple[int, Any]:
-        made, url, headers, data, _ = api.param_serialize(method, path, body=body, auth_settings=["BearerToken"])
-        headers |= {"Accept": "application/json"} | ({"Content-Type": "application/json"} if body is not None else {})
         try:
-            answer = api.call_api(made, url, headers, data, _request_timeout=10)
-        except HTTPError as error:
+            answer = cluster.ask(method, path, body=body)
+        except EngineError as error:
             return 0, {"message": str(error)}
-        text = answer.response.data
-        try:
-            return answer.status, json.loads(text)
-        except ValueError:
-            return answer.status, {}
+        return answer.status, answer.body
 
     return ask

@@ -227,8 +227,8 @@ class Body:
         if scope is not None:
             make = subjects.of_several_templates if scope.several else subjects.of_one_template
             found |= make(self.group.rows, self.shared.keys)
-        found["own_tokens"] = subjects.own_metadata_tokens() if self.group.rows else subjects.own_tokens()
         found["own_metadata_tokens"] = subjects.own_metadata_tokens()
+        found["own_tokens"] = "variables.own_metadata_tokens" if self.group.rows else subjects.own_tokens()
         wanted = [token for one in (*own, *shadowing) for token in triggers_of(one.bound.info, self.settings.usage_key)]
         texts = [*self.shared.variables.values(), *(text for lists in printed.values() for text, _ in lists.values())]
         found["domains"] = _domains(texts, wanted)
