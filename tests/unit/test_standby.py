@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -108,8 +108,8 @@ def test_the_work_goes_to_another_when_the_one_that_had_it_has_ended(standby: St
 
 def test_an_answer_is_a_list_that_says_when_it_is_let_go() -> None:
     said: list[str] = []
-    note: Callable[[], None] = lambda: said.append("sent")  # noqa: E731
-    answer = Answer([b"{", b"}"], note)
+    answer = Answer([b"{", b"}"])
+    answer.sent = lambda: said.append("sent")
     assert isinstance(answer, list)
     assert b"".join(answer) == b"{}"
     assert said == []

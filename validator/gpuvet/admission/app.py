@@ -49,7 +49,9 @@ class Webhook:
             with self._standby:
                 outcome = self._validate(environ)
             if outcome.status == 200:
-                return Answer(_respond(start_response, 200, outcome.body, "application/json"), self._standby.rest)
+                answer = Answer(_respond(start_response, 200, outcome.body, "application/json"))
+                answer.sent = self._standby.rest
+                return answer
             # Not all of its body may have been read, and the server holds on to it as long as to the thread.
             return _respond(start_response, outcome.status, outcome.body, "text/plain")
         if path == "/healthz":

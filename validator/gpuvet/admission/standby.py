@@ -76,13 +76,14 @@ class Standby:
 
 
 class Answer(list[bytes]):
-    """What granian sends. It lets go of it when it is sent, and no earlier: `close` of WSGI comes before the end of an HTTP/2 stream."""
+    """What granian sends. It lets go of it when it is sent, and no earlier: `close` of WSGI comes before the end of an HTTP/2 stream.
 
-    __slots__ = ("_sent",)
+    `sent` is called then.
+    """
 
-    def __init__(self, parts: list[bytes], sent: Callable[[], None]) -> None:
-        super().__init__(parts)
-        self._sent = sent
+    __slots__ = ("sent",)
+
+    sent: Callable[[], None]
 
     def __del__(self) -> None:
-        self._sent()
+        self.sent()

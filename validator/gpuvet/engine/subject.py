@@ -85,8 +85,9 @@ class Subject:
         self._defined: dict[Callable[[Subject], Any], Any] | None = None
         # Maps that most rules look into, empty where something else stands: printed screens read them.
         metadata = value if view is None else view.metadata
-        self.annotations = _map_in(metadata, "annotations")
-        self.labels = _map_in(metadata, "labels")
+        annotations, labels = metadata.get("annotations"), metadata.get("labels")
+        self.annotations = annotations if type(annotations) is dict else _map_in(metadata, "annotations")
+        self.labels = labels if type(labels) is dict else _map_in(metadata, "labels")
         self.spec: dict[str, Any] = _EMPTY if view is None else view.spec
         resources = value.get("resources")
         self.limits = _EMPTY if resources is None else _map_in(resources, "limits")
