@@ -1,5 +1,5 @@
-"""One thread works, the others stand by. The server has many threads, since a slow sender holds one; threads that work at the same
-time on several processors only take Python's interpreter from one another, which costs more than a review.
+"""Few threads work, the others stand by. The server has many, since a slow sender holds one; those that work at the same time on
+several processors only take Python's interpreter from one another, which costs more than a review.
 """
 
 import os
@@ -9,9 +9,11 @@ from collections.abc import Callable
 from time import sleep
 
 LOOKS = 0.005
-"""Seconds between looks at whether the thread that works gets anything done, while others stand by."""
+"""Seconds between looks at whether the threads that work get anything done, while others stand by."""
 ASLEEP = 0.05
 """The same while there is nothing to do."""
+MANY = 32
+"""Threads that work where there is one processor: they take turns, and the network is served for many reviews at a time."""
 
 
 def processors() -> int:
@@ -22,33 +24,34 @@ def processors() -> int:
 class Standby:
     """Threads are inside (`with standby`) while they have a request, and `rest` once its answer is out."""
 
-    def __init__(self) -> None:
-        self._inside: set[int] = set()
-        self._worker = 0
-        """The thread that never stands by; 0 when the next to be done becomes it."""
+    def __init__(self, size: int | None = None) -> None:
+        """`size`: how many threads work at a time."""
+        self._size = size if size is not None else MANY if processors() == 1 else 1
+        self._inside: dict[int, int] = {}
+        """Thread -> number of its request."""
+        self._workers: set[int] = set()
+        """The threads that do not stand by."""
         self._waiting: list[LockType] = []
-        self._done = 0
-        # On one processor they take turns anyway, and the network is then served for many reviews at a time.
-        self._is_on = processors() > 1
+        self._entered = self._done = 0
         self._needed = threading.Event()
         """Set while somebody stands by."""
         threading.Thread(target=self._watch, name="standby", daemon=True).start()
 
     def __enter__(self) -> None:
-        self._inside.add(get_ident())
+        self._entered += 1
+        self._inside[get_ident()] = self._entered
 
     def __exit__(self, *_: object) -> None:
-        self._inside.discard(get_ident())
+        del self._inside[get_ident()]
         self._done += 1
 
     def rest(self) -> None:
-        """Returns at once to the one thread that works, and to every other when it is needed."""
+        """Returns at once to the threads that work, and to every other when it is needed."""
         me = get_ident()
-        if me == self._worker or not self._is_on:
+        if me in self._workers:
             return
-        if self._worker not in self._inside:
-            # It waits for work, or has ended.
-            self._worker = me
+        if len(self._workers) < self._size:
+            self._workers.add(me)
             return
         lock = allocate_lock()
         lock.acquire()
@@ -57,22 +60,33 @@ class Standby:
         lock.acquire()
 
     def _watch(self) -> None:
-        """Sends threads back to work when requests are there and none is answered, twice as many at each look."""
-        seen, wake = -1, 1
+        """Sends one back to work for each that is held by its request, and ever more of them while no request is answered."""
+        seen: dict[int, int] = {}
+        done, more = -1, 1
         while self._needed.wait():
             sleep(LOOKS if self._inside else ASLEEP)
-            if self._done != seen or not self._inside:
-                seen, wake = self._done, 1
-                continue
-            self._worker = 0
-            # Cleared first: somebody may stand by between a look at the list and this.
-            self._needed.clear()
-            for lock in self._waiting[-wake:]:
-                self._waiting.remove(lock)
-                lock.release()
-            wake *= 2
-            if self._waiting:
-                self._needed.set()
+            inside = self._inside.copy()
+            held = {thread for thread in self._workers.copy() if thread in inside and inside[thread] == seen.get(thread)}
+            self._workers -= held
+            if self._done != done:
+                count, more = len(held), 1
+            elif inside:
+                count, more = more, 2 * more
+            else:
+                # The server ends threads that have nothing to do for long: who works is found out anew.
+                self._workers.clear()
+                count, more = 0, 1
+            seen, done = inside, self._done
+            self._call(count)
+
+    def _call(self, count: int) -> None:
+        # Cleared first: somebody may stand by between a look at the list and this.
+        self._needed.clear()
+        for lock in self._waiting[-count:] if count else ():
+            self._waiting.remove(lock)
+            lock.release()
+        if self._waiting:
+            self._needed.set()
 
 
 class Answer(list[bytes]):
