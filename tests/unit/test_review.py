@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import threading
 import time
 from typing import Any
 
@@ -20,6 +21,9 @@ from gpuvet.admission.words import DENIAL, WARNING
 from gpuvet.engine.context import EmptyContext
 from gpuvet.engine.judge import Judge
 from gpuvet.engine.ruleset import BoundRule, RuleSet
+from gpuvet.manifests.document import Document
+from gpuvet.values.finding import Finding
+from gpuvet.values.path import Path
 from webhook.reviews import KEY, body, deployment, pod, quiet, review
 
 STATE = load_state(None, EmptyContext())
@@ -438,6 +442,38 @@ def test_no_verdict_in_time_is_left_to_the_api_server(metrics: Metrics, caplog: 
     assert (record["verdict"], record["kind"], record["name"]) == ("unjudged", "Deployment", "inference")
     assert 'gpuvet_reviews_total{kind="Deployment",verdict="unjudged"} 1.0' in metrics.text().decode()
     assert http(app, "GET", "/healthz")[0] == 200
+
+
+class Slow:
+    """An engine outside that takes its time."""
+
+    denies_when_silent = False
+
+    def judge(self, document: Document, path: Path, value: dict[str, Any], file: str, until: float | None = None) -> list[Finding]:
+        time.sleep(0.002)
+        return []
+
+
+@pytest.mark.parametrize("outside", [False, True], ids=["rules-alone", "with-opa"])
+def test_all_threads_work_only_where_others_are_waited_for(metrics: Metrics, outside: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpuvet.admission.standby.processors", lambda: 2)
+    rules = Watch()
+    rules.state = STATE._replace(outside=(Slow(),) if outside else ())
+    app = Webhook(rules, metrics, lambda: True)
+    data = body(deployment())
+    together = threading.Barrier(6)
+
+    def ask_often() -> None:
+        together.wait()
+        for _ in range(50):
+            http(app, "POST", "/validate", data)
+
+    threads = [threading.Thread(target=ask_often, daemon=True) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(5 if outside else 0.3)
+    assert any(thread.is_alive() for thread in threads) != outside
 
 
 @pytest.mark.parametrize(

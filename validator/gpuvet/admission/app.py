@@ -48,12 +48,16 @@ class Webhook:
         if path == "/validate":
             with self._standby:
                 outcome = self._validate(environ)
-            if outcome.status == 200:
-                answer = Answer(_respond(start_response, 200, outcome.body, "application/json"))
-                answer.sent = self._standby.rest
-                return answer
-            # Not all of its body may have been read, and the server holds on to it as long as to the thread.
-            return _respond(start_response, outcome.status, outcome.body, "text/plain")
+            if outcome.status != 200:
+                # Not all of its body may have been read, and the server holds on to it as long as to the thread.
+                return _respond(start_response, outcome.status, outcome.body, "text/plain")
+            parts = _respond(start_response, 200, outcome.body, "application/json")
+            if self._rules.state.outside:
+                # Engines outside are waited for, and many threads can wait.
+                return parts
+            answer = Answer(parts)
+            answer.sent = self._standby.rest
+            return answer
         if path == "/healthz":
             return _respond(start_response, 200, b"ok\n", "text/plain")
         if path == "/readyz":
