@@ -17,6 +17,8 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
 
+from gpuvet.generate.vap_joined import MARK, located
+from gpuvet.language.printers.cel_totals import quoted
 from gpuvet.values.quantity import NANOS
 from gpuvet.values.total import quantity
 
@@ -63,7 +65,7 @@ class CelPolicy:
                     raise
                 deep.add(rule)
             else:
-                found |= {(one["r"], one["at"].removeprefix(".")) for one in _flat(listed)}
+                found |= {(one["r"], evaluation.place(one["at"])) for one in _flat(listed)}
         return found, deep
 
 
@@ -96,6 +98,10 @@ class Evaluation:
             if not error.deep:
                 raise
             return True
+
+    def place(self, at: str) -> str:
+        """A place in a Pod that was put together is led back by the policy's own text, as where it joins the lists."""
+        return str(self.run(located(quoted(at)))) if at.startswith(MARK) else at.removeprefix(".")
 
     def run(self, text: str) -> Any:
         """The value of an expression. Raises CelError."""
