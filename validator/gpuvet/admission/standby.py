@@ -2,11 +2,12 @@
 several processors only take Python's interpreter from one another, which costs more than a review.
 """
 
-import os
 import threading
 from _thread import LockType, allocate_lock, get_ident
 from collections.abc import Callable
 from time import sleep
+
+from gpuvet.scan.processors import processors
 
 LOOKS = 0.005
 """Seconds between looks at whether the threads that work get anything done, while others stand by."""
@@ -14,11 +15,6 @@ ASLEEP = 0.05
 """The same while there is nothing to do."""
 MANY = 32
 """Threads that work where there is one processor: they take turns, and the network is served for many reviews at a time."""
-
-
-def processors() -> int:
-    """How many this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Standby:
@@ -32,7 +28,8 @@ class Standby:
         self._workers: set[int] = set()
         """The threads that do not stand by."""
         self._waiting: list[LockType] = []
-        self._entered = self._done = 0
+        self._entered = 0
+        """Requests so far."""
         self._needed = threading.Event()
         """Set while somebody stands by."""
         threading.Thread(target=self._watch, name="standby", daemon=True).start()
@@ -43,7 +40,6 @@ class Standby:
 
     def __exit__(self, *_: object) -> None:
         del self._inside[get_ident()]
-        self._done += 1
 
     def rest(self) -> None:
         """Returns at once to the threads that work, and to every other when it is needed."""
@@ -62,13 +58,14 @@ class Standby:
     def _watch(self) -> None:
         """Sends one back to work for each that is held by its request, and ever more of them while no request is answered."""
         seen: dict[int, int] = {}
-        done, more = -1, 1
+        answered, more = -1, 1
         while self._needed.wait():
             sleep(LOOKS if self._inside else ASLEEP)
-            inside = self._inside.copy()
+            before, inside = answered, self._inside.copy()
+            answered = self._entered - len(inside)
             held = {thread for thread in self._workers.copy() if thread in inside and inside[thread] == seen.get(thread)}
             self._workers -= held
-            if self._done != done:
+            if answered != before:
                 count, more = len(held), 1
             elif inside:
                 count, more = more, 2 * more
@@ -76,15 +73,14 @@ class Standby:
                 # The server ends threads that have nothing to do for long: who works is found out anew.
                 self._workers.clear()
                 count, more = 0, 1
-            seen, done = inside, self._done
+            seen = inside
             self._call(count)
 
     def _call(self, count: int) -> None:
         # Cleared first: somebody may stand by between a look at the list and this.
         self._needed.clear()
-        for lock in self._waiting[-count:] if count else ():
-            self._waiting.remove(lock)
-            lock.release()
+        for _ in range(min(count, len(self._waiting))):
+            self._waiting.pop().release()
         if self._waiting:
             self._needed.set()
 

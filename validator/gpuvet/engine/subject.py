@@ -25,11 +25,12 @@ _EMPTY: dict[str, Any] = {}
 _ANY_MAP = _AnyMap()
 
 
-def _map_in(holder: Any, key: str) -> dict[str, Any]:
-    found = holder.get(key) if type(holder) is dict else get(holder, key)
+def _map(found: Any) -> dict[str, Any]:
+    if found is None:
+        return _EMPTY
     if type(found) is dict:
         return found
-    return _EMPTY if found is None or not (found is UNKNOWN or placeholder(found)) else _ANY_MAP
+    return _ANY_MAP if found is UNKNOWN or placeholder(found) else _EMPTY
 
 
 class ObjectScope:
@@ -85,13 +86,12 @@ class Subject:
         self._defined: dict[Callable[[Subject], Any], Any] | None = None
         # Maps that most rules look into, empty where something else stands: printed screens read them.
         metadata = value if view is None else view.metadata
-        annotations, labels = metadata.get("annotations"), metadata.get("labels")
-        self.annotations = annotations if type(annotations) is dict else _map_in(metadata, "annotations")
-        self.labels = labels if type(labels) is dict else _map_in(metadata, "labels")
+        self.annotations = _map(metadata.get("annotations"))
+        self.labels = _map(metadata.get("labels"))
         self.spec: dict[str, Any] = _EMPTY if view is None else view.spec
         resources = value.get("resources")
-        self.limits = _EMPTY if resources is None else _map_in(resources, "limits")
-        self.requests = _EMPTY if resources is None else _map_in(resources, "requests")
+        self.limits = _EMPTY if resources is None else _map(get(resources, "limits"))
+        self.requests = _EMPTY if resources is None else _map(get(resources, "requests"))
 
     @property
     def object(self) -> dict[str, Any]:

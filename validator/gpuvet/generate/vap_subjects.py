@@ -145,7 +145,7 @@ def of_several_templates(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, 
     found["templates"] = f"{total.numbers('variables.raw')}.map(i, [variables.raw[i]].map(t, {record})[0])"
     parts = _parts("b.")
     for name, part in (("starting", "initContainers"), ("regular", "containers")):
-        parts[name] = containers(f"b.spec[?'{part}'].orValue(dyn(null))", f"b.spec_at + '.{part}'", keys, True)
+        parts[name] = containers(f"b.spec[?'{part}'].orValue(dyn(null))", f"b.spec_at + '.{part}'", keys, several=True)
     same = {name: f"b.t.{name}" for name in ("template_name", "template_validated", "template_scheduler", "scheduler_at", "partial")}
     same |= {name: f"b.{name}" for name in ("number", "spec", "metadata", "spec_at", "metadata_at")}
     fields = {**same, **parts}

@@ -1,7 +1,6 @@
 """The two passes over all inputs: judge what stands alone and keep facts, then judge what refers to other objects."""
 
 import gc
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path as FilePath
 from typing import NamedTuple
@@ -119,17 +118,14 @@ def _processes(request: Scan, inputs: list[str | Unreadable]) -> int:
     if request.outside or request.instead is not None:
         # They are waited for, and what is lost to one process should be lost to all.
         return 1
-    jobs = min(request.jobs, len(inputs)) if request.jobs else min(_processors(), len(inputs) // _FEW)
+    from gpuvet.scan.processors import processors
+
+    jobs = min(request.jobs, len(inputs)) if request.jobs else min(processors(), len(inputs) // _FEW)
     if jobs < 2:
         return 1
     from gpuvet.scan.crew import may_fork
 
     return jobs if may_fork() else 1
-
-
-def _processors() -> int:
-    """Those that this process may use, which in a container are often fewer than there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _job(request: Scan, rules: RuleSet) -> FileJob:

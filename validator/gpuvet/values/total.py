@@ -403,7 +403,7 @@ def reason(subject: Any, reasons: list[list[Any] | None]) -> list[Any]:
 def undecided(values: list[Any], fragment: bool) -> bool:
     """Whether one of the values is not known or, in a fragment, not there."""
     for value in values:  # noqa: SIM110 - a generator costs as much as the work
-        if value is UNKNOWN or (fragment if value is None else type(value) is str and placeholder(value)):
+        if value is UNKNOWN or (fragment if value is None else placeholder(value)):
             return True
     return False
 
